@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from gradwright.missing import MissingModule, Surface
-from gradwright.names import Second
-from runtime.base import identity, later
+from gradwright.names import AliasLoader
+from runtime.base import identity, lazy
 from runtime.base.dtypes import dtype
 from runtime.base.tensor import Tensor
 from runtime.torch_version import TorchVersion
@@ -49,7 +49,7 @@ def install() -> None:
         raise ImportError("PyTorch is loaded already: call install_as_torch() before anything imports it")
     sys.meta_path.insert(0, _TorchNames())
     sys.modules[_TORCH] = runtime
-    later.finished = kind_of
+    lazy.finished = kind_of
     for name, module in list(sys.modules.items()):
         if type(module) is ModuleType and (name == _RUNTIME or name.startswith(f"{_RUNTIME}.")):
             module.__class__ = kind_of(name)
@@ -69,12 +69,12 @@ class _TorchNames(MetaPathFinder):
         """The place of a module under the name that it has in PyTorch; of one that is not there, its stand-in."""
         head, _, rest = fullname.partition(".")
         if fullname in _BESIDE:
-            return ModuleSpec(fullname, Second(_BESIDE[fullname]))
+            return ModuleSpec(fullname, AliasLoader(_BESIDE[fullname]))
         if head != _TORCH:
             return None
         first = f"{_RUNTIME}.{rest}"
         if _is_there(first):
-            return ModuleSpec(fullname, Second(first))
+            return ModuleSpec(fullname, AliasLoader(first))
         parent, _, name = fullname.rpartition(".")
         if not isinstance(vars(sys.modules[parent]).get(name), (ModuleType, type(None))):
             return None  # a function, say: as an import of PyTorch's would, this one fails

@@ -58,10 +58,10 @@ class _Names(MetaPathFinder):
         name = first_name(fullname)
         if name is None or find_spec(name) is None:
             return None
-        return ModuleSpec(fullname, Second(name))
+        return ModuleSpec(fullname, AliasLoader(name))
 
 
-class Second(Loader):
+class AliasLoader(Loader):
     """Loads a module under its first name, and gives that."""
 
     def __init__(self, name: str) -> None:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated)\.")
 
 from codegen.version import VERSION as _VERSION  # noqa: E402
-from runtime.base.later import load_later as _load_later  # noqa: E402
-from runtime.base.later import load_the_rest_later as _load_the_rest_later  # noqa: E402
+from runtime.base.lazy import load_lazily as _load_lazily  # noqa: E402
+from runtime.base.lazy import load_the_rest_lazily as _load_the_rest_lazily  # noqa: E402
 from runtime.load.collector import paused as _collector_paused  # noqa: E402
 
 # Modules that not every program uses are loaded on first access.
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
     from runtime import version as version
     from runtime import xpu as xpu
 else:
-    _LATER = (
+    _LAZY = (
         "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
         "optim overrides profiler return_types serialization signal sparse storage testing types utils version xpu"
     )
-    _load_later(__name__, _LATER.split())
+    _load_lazily(__name__, _LAZY.split())
 
 with _collector_paused():
     from runtime import fft as fft
@@ -180,4 +180,4 @@ __version__ = _VERSION
 
 if not TYPE_CHECKING:
     __all__ = _public_names(sys.modules[__name__])  # not written out: an operator may be called `vars`
-_load_the_rest_later("runtime", "generated", "codegen")
+_load_the_rest_lazily("runtime", "generated", "codegen")

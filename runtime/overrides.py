@@ -22,8 +22,8 @@ from runtime.base.overriding import (
     has_torch_function,
     has_torch_function_unary,
     has_torch_function_variadic,
+    overriding_types,
     state,
-    takers,
 )
 from runtime.base.tensor import Tensor
 from runtime.call.mode_blocks import ModeBlock
@@ -88,7 +88,7 @@ class TorchFunctionMode(ModeBlock):
         if state.all_off:
             return proceed(values)
         func, args, kwargs = as_called(operator, variant, values)
-        return overriding.hand_over(func, args, kwargs, takers((*args, *kwargs.values())))
+        return overriding.hand_over(func, args, kwargs, overriding_types((*args, *kwargs.values())))
 
     def take(
         self, func: Callable[..., Any], types: tuple[type, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -118,7 +118,7 @@ def handle_torch_function(
     Raises:
         TypeError: all decline it.
     """
-    return overriding.hand_over(public_api, args, kwargs, takers(relevant_args))
+    return overriding.hand_over(public_api, args, kwargs, overriding_types(relevant_args))
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from codegen.plan.steps import Asked, ResultKind, StraightPlan
+from codegen.plan.steps import Asked, FastPathPlan, ResultKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +37,22 @@ class InplacePlan:
 
 
 def plan_inplace(
-    straight: StraightPlan, function: str, apart: bool, keeps_target: bool, records: bool
+    fast_path: FastPathPlan, function: str, apart: bool, keeps_target: bool, records: bool
 ) -> InplacePlan | None:
     """The in-place variant of an operator; None where only the general path writes.
 
     Args:
-        straight: the fast path of the operator.
+        fast_path: the fast path of the operator.
         function: the function of the variant.
         apart: whether what is written may lie in the memory of no other argument.
         keeps_target: whether derivatives read what the target was.
         records: whether the variant has the operator's own Node.
     """
-    if straight.results.kind is not ResultKind.ARRAY or straight.those(Asked.TENSORS):
+    if fast_path.results.kind is not ResultKind.ARRAY or fast_path.those(Asked.TENSORS):
         return None
-    target = straight.arguments[0]
+    target = fast_path.arguments[0]
     if target.asked is not Asked.TENSOR:
         return None
-    others = [name for name in straight.those(Asked.TENSOR, Asked.OPTIONAL_TENSOR) if name != target.name]
-    lists = straight.those(Asked.OPTIONAL_TENSORS)
+    others = [name for name in fast_path.those(Asked.TENSOR, Asked.OPTIONAL_TENSOR) if name != target.name]
+    lists = fast_path.those(Asked.OPTIONAL_TENSORS)
     return InplacePlan(function, target.name, tuple(others), lists, apart, keeps_target, records and not lists)

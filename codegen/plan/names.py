@@ -21,7 +21,7 @@ WORDS = frozenset((
     "Geometry", "LEAF", "Tensor", "all_plain", "all_plain_or_none", "any_edge", "are_arrays", "are_arrays_or_none",
     "asarray", "base_ops", "check_attached", "generic",
     "check_versions", "choose", "dtypes", "float32", "float64", "foreign_operand", "freed_error", "given", "grad_mode",
-    "info_of", "int64", "int_tuple", "interest", "is_int64_or_none", "layouts", "math", "missing_helper",
+    "info_of", "int64", "int_tuple", "thread_handlers", "is_int64_or_none", "layouts", "math", "missing_helper",
     "modified_error", "ndarray", "new", "next_sequence_nr", "nodes", "not_implemented_error", "numbers", "operators",
     "ops", "optional_real_numbers", "plain", "real_numbers", "set_edges", "shapes_of", "together", "types",
     "unpack_result", "versions_of", "view_of", "wrap", "zeros_for", "zeros_of",
@@ -30,11 +30,11 @@ WORDS = frozenset((
 ))  # fmt: skip
 # What is made of names: `self_array`, `sin_default_op`, `losses_helpers`, `SinBackward0`.
 _MADE = re.compile(
-    r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|module|needed|op|overloads|sign|straight|t)$"
+    r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|module|needed|op|overloads|sign|fast_path|t)$"
     r"|^(defined|grad|shared|tangent)_\d+$|^(composite|jvp|record)_|Backward"
 )
 # What the module of operators defines or imports, as far as it is no function of an operator.
-_OF_OPERATORS = frozenset(("LaterNodes", "Operator", "dtype", "inference_names"))
+_OF_OPERATORS = frozenset(("LazyNodes", "Operator", "dtype", "inference_names"))
 # What the module of packets defines or imports; the names of packets become those of the package, too.
 _OF_PACKETS = frozenset((
     "FUNCTIONS", "PACKETS", "PYTHON_MODULES", "absent", "annotations", "choose", "frozenset", "given", "int", "len",
@@ -109,5 +109,5 @@ class FunctionNames:
 
 
 def _made_of(function: str) -> tuple[str, ...]:
-    made = (f"{function}_{end}" for end in ("failing", "kernel", "op", "parameters", "straight"))
+    made = (f"{function}_{end}" for end in ("failing", "kernel", "op", "parameters", "fast_path"))
     return (function, f"composite_{function}", f"jvp_{function}", f"record_{function}", *made)

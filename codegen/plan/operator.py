@@ -16,6 +16,7 @@ from codegen.formula.typed import (
 )
 from codegen.plan.batching import BatchingPlan, plan_batching
 from codegen.plan.elementwise import KEY, ElementwisePlan
+from codegen.plan.fast_path import plan_fast_path, plan_traced
 from codegen.plan.forward import ForwardPlan
 from codegen.plan.inplace import InplacePlan, plan_inplace
 from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
@@ -23,8 +24,7 @@ from codegen.plan.layout import LayoutPlan, plan_layout
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, with_names, with_place
 from codegen.plan.saved import values_used
-from codegen.plan.steps import Guard, ResultKind, ResultPlan, StraightPlan, TracedPlan
-from codegen.plan.straight import plan_straight, plan_traced
+from codegen.plan.steps import FastPathPlan, Guard, ResultKind, ResultPlan, TracedPlan
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.read.implied import samples_of
 from codegen.read.model import FormulaKind, NativeFunction, Promotion
@@ -91,7 +91,7 @@ class OperatorPlan:
     kind: OperatorKind
     implementations: tuple[tuple[str, PythonFunction], ...]
     promotion: Promotion | None
-    straight: StraightPlan | None  # through a kernel
+    fast_path: FastPathPlan | None  # through a kernel
     traced: TracedPlan | None  # of an implicit one
     node: NodePlan | None
     inplace_node: NodePlan | None  # where the in-place variant has formulas of its own
@@ -130,7 +130,7 @@ class OperatorPlan:
     def __post_init__(self) -> None:
         implemented = bool(self.implementations) != (self.composite is not None)
         assert implemented or self.kind is OperatorKind.DECLARED, "what is not declared is implemented"
-        assert self.straight is None or self.kind is OperatorKind.KERNEL, "the fast path runs a kernel"
+        assert self.fast_path is None or self.kind is OperatorKind.KERNEL, "the fast path runs a kernel"
         assert self.traced is None or self.kind is OperatorKind.IMPLICIT, "only composite functions are traced through"
         assert (self.view is not None) == self.schema.is_view, "its schema says whether it is a view"
         assert (self.inplace is None) == (self.inplace_function is None), "each variant has a function"
@@ -147,9 +147,9 @@ class OperatorPlan:
         """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, with rounded results."""
         dtypes = self.source.dtypes
         return (
-            self.straight is not None
+            self.fast_path is not None
             and self.in_float32
-            and self.straight.results.kind in (ResultKind.ARRAY, ResultKind.SEVERAL)
+            and self.fast_path.results.kind in (ResultKind.ARRAY, ResultKind.SEVERAL)
             and (dtypes is None or "half" in dtypes.kinds)
             and not any(argument.is_write for argument in self.schema.all_arguments)
             and not self.source.is_random
@@ -174,8 +174,8 @@ class OperatorPlan:
     @property
     def guards(self) -> tuple[Guard, ...]:
         """What is asked of a call that does not go the general way."""
-        if self.straight is not None:
-            return self.straight.all_guards
+        if self.fast_path is not None:
+            return self.fast_path.all_guards
         return self.traced.guards if self.traced is not None else ()
 
     @property
@@ -228,7 +228,7 @@ def plan_operator(
         saves_self = saves_self or any("self" in values_used(formula.tree) for formula in forward.formulas)
     never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
-    straight = written = None
+    fast_path = written = None
     if (
         kind is OperatorKind.KERNEL
         and schema.kind is SchemaKind.FUNCTIONAL
@@ -237,17 +237,17 @@ def plan_operator(
         edges = None if node is None else [edge.name for edge in node.edges]
         results = _results(schema, view, layout)
         of_complex = elementwise is not None and elementwise[0] is not None and elementwise[0].of_complex
-        straight = plan_straight(
+        fast_path = plan_fast_path(
             function, implementations[0], in_float32, results, edges, not never_differentiable, of_complex
         )
     inplace_function = None if inplace is None else names[inplace]
-    if straight is not None and inplace_function is not None:
+    if fast_path is not None and inplace_function is not None:
         written = plan_inplace(
-            straight, inplace_function, function.exclusive, saves_self, node is not None and not inplace_node
+            fast_path, inplace_function, function.exclusive, saves_self, node is not None and not inplace_node
         )
     return OperatorPlan(
         schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
-        function.promotion, straight, plan_traced(function, in_float32) if kind is OperatorKind.IMPLICIT else None,
+        function.promotion, fast_path, plan_traced(function, in_float32) if kind is OperatorKind.IMPLICIT else None,
         node, inplace_node, forward, view, inplace,
         out, inplace_function, written, None if out is None else names[out], returns_list,
         saves_self,

@@ -11,7 +11,7 @@ from enum import Enum
 
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.packet import PacketPlan
-from codegen.plan.steps import Asked, StraightPlan
+from codegen.plan.steps import Asked, FastPathPlan
 from codegen.signs import EQUALITIES, INVERSION, SIGNS, Form, Notation, Sign
 
 
@@ -29,7 +29,7 @@ class SignKind(Enum):
 class SignPlan:
     """A sign, `__add__`: its packet, and the functions for a Tensor alone, for a second Tensor and for a number.
 
-    `straight`: the fast path of the function for two Tensors where the sign goes it itself, without a call.
+    `fast_path`: the fast path of the function for two Tensors where the sign goes it itself, without a call.
     `is_reflected`: it is a method of the right operand.  Of a swapped sign `takes_numbers` says whether numbers may be
     the left one, `number_first` is the function for a number and a Tensor, where the packet has one, and `inverse` the
     packet of `1 / self`, by which an array there is multiplied.
@@ -42,7 +42,7 @@ class SignPlan:
     unary: str | None = None
     tensor: str | None = None
     number: str | None = None
-    straight: StraightPlan | None = None
+    fast_path: FastPathPlan | None = None
     is_reflected: bool = False
     takes_numbers: bool = True
     number_first: str | None = None
@@ -52,7 +52,7 @@ class SignPlan:
         one = self.kind in (SignKind.UNARY, SignKind.INVERTED)
         if (one and (self.tensor or self.number)) or (not one and self.unary):
             raise ValueError(f"{self.dunder}: functions for other operands than it has")
-        if self.straight is not None and self.tensor is None:
+        if self.fast_path is not None and self.tensor is None:
             raise ValueError(f"{self.dunder}: a fast path of no function")
 
     @property
@@ -67,20 +67,20 @@ class SignPlan:
     @property
     def function(self) -> str | None:
         """The name of its function where it has the fast path in it."""
-        return f"{self.dunder.strip('_')}_sign" if self.straight is not None else None
+        return f"{self.dunder.strip('_')}_sign" if self.fast_path is not None else None
 
 
 def plan_signs(packets: Sequence[PacketPlan], operators: Sequence[OperatorPlan]) -> tuple[SignPlan, ...]:
     """The methods of all signs that operators are written with."""
     by_base = {packet.base: packet for packet in packets}
-    straight = {operator.function: operator.straight for operator in operators}
+    fast_path = {operator.function: operator.fast_path for operator in operators}
     written: dict[tuple[Sign, Form], PacketPlan] = {}
     for operator in operators:
         for use in operator.source.signs:
             written.setdefault((use.sign, use.form), by_base[operator.name.base])
     direct = {sign: written[sign, Form.DIRECT] for sign in SIGNS if (sign, Form.DIRECT) in written}
     arithmetic = {sign: packet for sign, packet in direct.items() if sign.notation is Notation.ARITHMETIC}
-    signs = [_binary(sign, packet, straight) for sign, packet in direct.items() if sign.is_binary]
+    signs = [_binary(sign, packet, fast_path) for sign, packet in direct.items() if sign.is_binary]
     for sign, packet in arithmetic.items():
         reflected = written.get((sign, Form.REFLECTED))
         inverse = written.get((sign, Form.INVERSE))
@@ -97,12 +97,12 @@ def plan_signs(packets: Sequence[PacketPlan], operators: Sequence[OperatorPlan])
     return tuple(signs)
 
 
-def _binary(sign: Sign, packet: PacketPlan, straight: Mapping[str, StraightPlan | None]) -> SignPlan:
-    own = straight.get(packet.tensor or "")
+def _binary(sign: Sign, packet: PacketPlan, fast_path: Mapping[str, FastPathPlan | None]) -> SignPlan:
+    own = fast_path.get(packet.tensor or "")
     if own is not None:
         own = own.of_first(2) if own.those(Asked.TENSOR) == ("self", "other") else None
     dunder = f"__{sign.method}__"
-    return SignPlan(sign, dunder, packet, SignKind.BINARY, tensor=packet.tensor, number=packet.number, straight=own)
+    return SignPlan(sign, dunder, packet, SignKind.BINARY, tensor=packet.tensor, number=packet.number, fast_path=own)
 
 
 def _reflected(sign: Sign, packet: PacketPlan) -> SignPlan:

@@ -50,7 +50,7 @@ INT_LISTS = frozenset((Asked.INTS, Asked.OPTIONAL_INTS))
 
 
 @dataclass(frozen=True, slots=True)
-class StraightArgument:
+class FastPathArgument:
     """An argument; `size` is that of a list of ints which may be given as one int."""
 
     name: str
@@ -86,7 +86,7 @@ class GuardKind(Enum):
     FLAG_OR_NONE = "flag_or_none"
     NUMBER = "number"
     NUMBER_OR_NONE = "number_or_none"
-    NOBODY_AROUND = "nobody_around"  # a handler may replace a call that draws random numbers
+    NO_CALL_HANDLERS = "no_call_handlers"  # a handler may replace a call that draws random numbers
     # Of the dtypes of Tensors:
     FLOAT_DTYPE = "float_dtype"  # float32 or float64
     INEXACT_DTYPE = "inexact_dtype"  # these, or complex numbers of these
@@ -100,7 +100,7 @@ class GuardKind(Enum):
 
 
 _ORDER = {kind: index for index, kind in enumerate(GuardKind)}
-_OF_STATE = frozenset((GuardKind.NO_MODE, GuardKind.NOBODY_AROUND))
+_OF_STATE = frozenset((GuardKind.NO_MODE, GuardKind.NO_CALL_HANDLERS))
 _OF_TWO = frozenset((GuardKind.SAME_DTYPE, GuardKind.SAME_DTYPE_OR_NONE, GuardKind.WITH_NUMBER))
 _OF_KINDS = frozenset((GuardKind.TAKEN, GuardKind.TAKEN_OR_NONE, GuardKind.WITH_NUMBER))
 _OF_DTYPES = (
@@ -174,7 +174,7 @@ class KernelCall:
 
     key: str
     kernel: PythonFunction
-    arguments: tuple[StraightArgument, ...]
+    arguments: tuple[FastPathArgument, ...]
     dtype: FactoryDtype | None = None
 
     def __post_init__(self) -> None:
@@ -257,7 +257,7 @@ class DefaultNumber:
 
 
 @dataclass(frozen=True, slots=True)
-class StraightPlan:
+class FastPathPlan:
     """The fast path: the steps in their order.
 
     Attributes:
@@ -271,7 +271,7 @@ class StraightPlan:
         at_default: other guards of dtypes for calls that leave a number at its default.
     """
 
-    arguments: tuple[StraightArgument, ...]
+    arguments: tuple[FastPathArgument, ...]
     guards: tuple[Guard, ...]
     dtypes: tuple[Guard, ...]
     conversions: tuple[Conversion, ...]
@@ -312,7 +312,7 @@ class StraightPlan:
         """The names of the arguments of which one of these kinds is asked."""
         return tuple(argument.name for argument in self.arguments if argument.asked in kinds)
 
-    def of_first(self, count: int) -> StraightPlan:
+    def of_first(self, count: int) -> FastPathPlan:
         """The fast path of a call that gives only the first arguments; the others are at their defaults."""
         arguments = self.arguments[:count]
         names = {argument.name for argument in arguments}
@@ -340,7 +340,7 @@ class TracedPlan:
         usual: where all of these hold, there is no need to check; none: dtypes are always checked.
     """
 
-    exact: tuple[StraightArgument, ...]
+    exact: tuple[FastPathArgument, ...]
     guards: tuple[Guard, ...]
     checks_dtypes: bool
     usual: tuple[Guard, ...]

@@ -10,4 +10,4 @@ import keyword
 def python(name: str) -> str:
     """A name of the YAML as Python's: in functions written by hand, and in calls by keyword."""
     stem = name.rstrip("_")
-    return f"{name}_" if keyword.iskeyword(stem) or stem == "__debug" or stem.endswith("_straight") else name
+    return f"{name}_" if keyword.iskeyword(stem) or stem == "__debug" or stem.endswith("_fast_path") else name

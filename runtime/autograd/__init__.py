@@ -22,12 +22,12 @@ from runtime.autograd.grad_mode import (
 )
 from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from runtime.autograd.variable import Variable, is_multithreading_enabled, set_multithreading_enabled
-from runtime.base.later import load_later
+from runtime.base.lazy import load_lazily
 
 if TYPE_CHECKING:
     from runtime.autograd import forward_ad, function, functional, graph, profiler, profiler_util
 else:
-    load_later(__name__, ("forward_ad", "functional", "graph", "profiler", "profiler_util"))
+    load_lazily(__name__, ("forward_ad", "functional", "graph", "profiler", "profiler_util"))
 
 __all__ = [
     "Function",

@@ -67,12 +67,14 @@ def _set(enabled: bool, check_nan: bool) -> None:
     with _changing:
         if enabled != _state.enabled:
             if enabled:
-                modes.everywhere.recorded = (*modes.everywhere.recorded, _remember_call)
-                modes.everywhere.nodes = (*modes.everywhere.nodes, _watch_node)
+                modes.process_handlers.recorded = (*modes.process_handlers.recorded, _remember_call)
+                modes.process_handlers.nodes = (*modes.process_handlers.nodes, _watch_node)
                 modes.enter_unusual()
             else:
-                modes.everywhere.recorded = tuple([c for c in modes.everywhere.recorded if c is not _remember_call])
-                modes.everywhere.nodes = tuple([h for h in modes.everywhere.nodes if h is not _watch_node])
+                modes.process_handlers.recorded = tuple(
+                    [c for c in modes.process_handlers.recorded if c is not _remember_call]
+                )
+                modes.process_handlers.nodes = tuple([h for h in modes.process_handlers.nodes if h is not _watch_node])
                 modes.leave_unusual()
         _state.enabled, _state.check_nan = enabled, check_nan
 

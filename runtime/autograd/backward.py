@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from runtime import ops
-from runtime.base.stand_in import on_device
+from runtime.base.array_proxies import on_device
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import engine
-from runtime.graph.node import NOWHERE, AccumulateGrad, GradientEdge, Node, OutputEdge
+from runtime.graph.node import DISCARD_GRADIENT, AccumulateGrad, GradientEdge, Node, OutputEdge
 
 # A GradientEdge may stand for any Tensor that is to be differentiated.
 Tensors: TypeAlias = "Tensor | GradientEdge | Sequence[Tensor | GradientEdge]"
@@ -244,7 +244,7 @@ def _differentiable(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -
     roots: list[Tensor] = []
     starts: list[Tensor] = []
     for index, (out, start) in enumerate(zip(outputs, grads, strict=True)):
-        if out._edge is None or out._edge is NOWHERE:
+        if out._edge is None or out._edge is DISCARD_GRADIENT:
             raise RuntimeError(f"element {index} of tensors does not require grad and does not have a grad_fn")
         assert start is not None
         roots.append(out)

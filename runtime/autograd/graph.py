@@ -16,7 +16,7 @@ from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.call.dispatch import Operator
 from runtime.graph import engine, views
-from runtime.graph.node import NOWHERE, GradientEdge, Node, accumulator
+from runtime.graph.node import DISCARD_GRADIENT, GradientEdge, Node, accumulator
 from runtime.graph.recording import pack_saved
 from runtime.graph.saved import hook_stack
 
@@ -43,7 +43,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    if tensor._edge is NOWHERE:
+    if tensor._edge is DISCARD_GRADIENT:
         raise AssertionError("Expected gradient function to be set")
     if tensor.is_leaf:
         return GradientEdge(accumulator(tensor), 0)
@@ -85,7 +85,9 @@ class saved_tensors_hooks:
             raise RuntimeError(hook_stack.disabled)
         hook_stack.pairs = (*hook_stack.pairs, (self.pack_hook, self.unpack_hook))
         # One callback is enough for any number of open pairs.
-        context = modes.recorded(pack_saved) if pack_saved not in modes.interest.recorded else contextlib.nullcontext()
+        context = (
+            modes.recorded(pack_saved) if pack_saved not in modes.thread_handlers.recorded else contextlib.nullcontext()
+        )
         context.__enter__()
         self._open.append(context)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.base.later import load_later
+from runtime.base.lazy import load_lazily
 
 if TYPE_CHECKING:
     from runtime.backends import cpu as cpu
@@ -18,4 +18,4 @@ if TYPE_CHECKING:
     from runtime.backends import openmp as openmp
     from runtime.backends import opt_einsum as opt_einsum
 
-load_later(__name__, ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"))
+load_lazily(__name__, ("cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"))

@@ -11,8 +11,8 @@ import numpy as np
 from runtime import ops
 from runtime.backends.tensor import DeviceTensor, tensor_type
 from runtime.base import devices, dtypes, keys
+from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.modes import grad_mode
-from runtime.base.stand_in import StandIn
 from runtime.base.tensor import Tensor
 
 # What a module of arrays has to have.
@@ -70,7 +70,7 @@ class ArrayBackend:
 
     # -- Tensors
 
-    def tensor(self, array: StandIn) -> Tensor:
+    def tensor(self, array: DeviceArrayProxy) -> Tensor:
         """A new Tensor over an array of this device that requires no gradient."""
         out = object.__new__(self.tensor_type)
         out._array = array
@@ -79,7 +79,7 @@ class ArrayBackend:
 
     def wrap(self, values: Any) -> Tensor:
         """A new Tensor over what a kernel gave."""
-        return self.tensor(StandIn.of(values, self))
+        return self.tensor(DeviceArrayProxy.of(values, self))
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         """A new Tensor of zeros."""
@@ -88,30 +88,30 @@ class ArrayBackend:
 
     # -- the way of values
 
-    def from_host(self, array: np.ndarray[Any, Any]) -> StandIn:
+    def from_host(self, array: np.ndarray[Any, Any]) -> DeviceArrayProxy:
         """An array in main memory, copied to the device."""
         dtype = dtypes.from_numpy(array.dtype)
         self.own_dtype(dtype)
         values = self._from_numpy(np.array(array, order="C"))
         if not isinstance(values, self.array_type):
             raise TypeError(f"from_numpy of {self.key} gave a {type(values).__name__}, no {self.array_type.__name__}")
-        return StandIn.of(values, self)
+        return DeviceArrayProxy.of(values, self)
 
-    def to_host(self, array: StandIn) -> np.ndarray[Any, Any]:
+    def to_host(self, array: DeviceArrayProxy) -> np.ndarray[Any, Any]:
         """An array of the device, copied to main memory."""
         values = self._to_numpy(array.read())
         if type(values) is not np.ndarray or values.shape != array.shape:
             raise TypeError(f"to_numpy of {self.key} gave no array of the shape {array.shape}")
         return np.array(values, array.dtype)  # with the very dtype object that operators compare by identity
 
-    def overwrite(self, target: StandIn, source: np.ndarray[Any, Any]) -> None:
+    def overwrite(self, target: DeviceArrayProxy, source: np.ndarray[Any, Any]) -> None:
         """Give `target` the values of an array of the same shape, which may be of another dtype or device."""
-        if not isinstance(source, StandIn) or source.backend is not self:
-            host = source.backend.to_host(source) if isinstance(source, StandIn) else source
+        if not isinstance(source, DeviceArrayProxy) or source.backend is not self:
+            host = source.backend.to_host(source) if isinstance(source, DeviceArrayProxy) else source
             source = self.from_host(host.astype(target.dtype))
         target.write(self.cast(source, target.dtype).read())
 
-    def cast(self, array: StandIn, dtype: np.dtype[Any]) -> StandIn:
+    def cast(self, array: DeviceArrayProxy, dtype: np.dtype[Any]) -> DeviceArrayProxy:
         """The array in another element type, by the operator that converts."""
         if array.dtype is dtype:
             return array

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 import numpy as np
 
 from runtime import ops
-from runtime.backends.elsewhere import ElsewhereTensor
+from runtime.backends.non_host_tensor import NonHostTensor
 from runtime.base import devices, dtypes
 from runtime.base.keys import key_of_device
 from runtime.base.leaves import leaf
@@ -26,7 +26,7 @@ DEVICE = "meta"
 META = key_of_device(DEVICE)
 
 
-class MetaTensor(ElsewhereTensor):
+class MetaTensor(NonHostTensor):
     """A Tensor without data. Operators give Tensors of the shape, strides and dtype that they would have."""
 
     __slots__ = ()

@@ -1,7 +1,7 @@
 """DeviceTensor: a Tensor whose values lie on a device, as an array of another type than NumPy's.
 
-Its `_array` is a StandIn. What asks for values in Python copies them to main memory; what would hand the memory itself
-to NumPy is refused.
+Its `_array` is a DeviceArrayProxy. What asks for values in Python copies them to main memory; what would hand the
+memory itself to NumPy is refused.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 
-from runtime.backends.elsewhere import ElsewhereTensor
+from runtime.backends.non_host_tensor import NonHostTensor
+from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.devices import Backend, backends
 from runtime.base.leaves import leaf
 from runtime.base.modes import grad_mode
 from runtime.base.sharing import share, views_over
-from runtime.base.stand_in import StandIn
 from runtime.base.state import MARKS, UNTRACKED
 from runtime.base.tensor import Tensor, wrap
-from runtime.graph.node import NOWHERE
+from runtime.graph.node import DISCARD_GRADIENT
 
 if TYPE_CHECKING:
     from runtime.base.types import MemoryFormat
 
 
-class DeviceTensor(ElsewhereTensor):
+class DeviceTensor(NonHostTensor):
     """A Tensor on a device; each backend has a class of its own."""
 
     __slots__ = ()
@@ -39,11 +39,11 @@ class DeviceTensor(ElsewhereTensor):
     # Values in main memory.
 
     def _on_host(self) -> Tensor:
-        return wrap(self._backend.to_host(self._stand_in()))
+        return wrap(self._backend.to_host(self._proxy()))
 
-    def _stand_in(self) -> StandIn:
+    def _proxy(self) -> DeviceArrayProxy:
         array = self._array
-        assert isinstance(array, StandIn)
+        assert isinstance(array, DeviceArrayProxy)
         return array
 
     def item(self) -> Any:
@@ -84,10 +84,10 @@ class DeviceTensor(ElsewhereTensor):
     def __dlpack__(self, **options: Any) -> Any:
         if self._edge is not None:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._stand_in().read().__dlpack__(**options)
+        return self._proxy().read().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        place: tuple[int, int] = self._stand_in().read().__dlpack_device__()
+        place: tuple[int, int] = self._proxy().read().__dlpack_device__()
         return place
 
     def data_ptr(self) -> NoReturn:
@@ -108,15 +108,15 @@ class DeviceTensor(ElsewhereTensor):
             "are differentiated in main memory only"
         )
 
-    def _array_again(self) -> StandIn:
-        return self._stand_in().copy()
+    def _array_again(self) -> DeviceArrayProxy:
+        return self._proxy().copy()
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        array = self._backend.to_host(self._stand_in())
+        array = self._backend.to_host(self._proxy())
         return _rebuild, (self._backend.device, array, self._edge is not None), self.__dict__ or None
 
 
-def view_of(array: StandIn, base: Tensor) -> Tensor:
+def view_of(array: DeviceArrayProxy, base: Tensor) -> Tensor:
     """A result of a view operator over `array`, which follows the values of `base`; it must not be written itself."""
     out = array.backend.tensor(array)
     root = out._base = base if base._base is None else base._base
@@ -124,7 +124,7 @@ def view_of(array: StandIn, base: Tensor) -> Tensor:
     recorded = grad_mode.enabled and (base._base is None or base._extra is None or base._extra.view == "single")
     if not recorded and out._writes is not UNTRACKED:
         if root._edge is not None and array.dtype.kind not in "biu":
-            out._edge = NOWHERE
+            out._edge = DISCARD_GRADIENT
         out._extra = MARKS["inference" if grad_mode.inference else "no_grad"]
     return out
 
@@ -135,7 +135,11 @@ def check_views(tensor: Tensor, recorded: bool) -> None:
     Raises:
         RuntimeError: it is recorded, and there are such views.
     """
-    if recorded and type(tensor._array) is StandIn and any(view._base is tensor for view in views_over(tensor)):
+    if (
+        recorded
+        and type(tensor._array) is DeviceArrayProxy
+        and any(view._base is tensor for view in views_over(tensor))
+    ):
         raise RuntimeError(
             f"a Tensor on {tensor.device} of which there are views is being modified inplace, and the write would be "
             "recorded: views on devices have no place in the memory of their base. Write out of place, or to a clone()."

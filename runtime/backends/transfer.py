@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from runtime.base import devices
+from runtime.base.array_proxies import NonHostArray, tensor_over
 from runtime.base.keys import CPU, key_of_device
 from runtime.base.modes import grad_mode
-from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.tensor import Tensor
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node
@@ -14,7 +14,7 @@ from runtime.graph.node import Node
 def key_of(tensor: Tensor) -> str:
     """The dispatch key of the device that a Tensor lies on."""
     array = tensor._array
-    return key_of_device(array.backend.device) if isinstance(array, Elsewhere) else CPU
+    return key_of_device(array.backend.device) if isinstance(array, NonHostArray) else CPU
 
 
 def name_of(key: str) -> str:
@@ -34,9 +34,9 @@ def moved(tensor: Tensor, key: str) -> Tensor:
     if tensor._batched:
         raise NotImplementedError(f"a Tensor inside of vmap can not go from {name_of(source)} to {name_of(key)}")
     array = tensor._array
-    if source == CPU and isinstance(array, Elsewhere):
+    if source == CPU and isinstance(array, NonHostArray):
         raise NotImplementedError(f"a sparse Tensor can not go to {name_of(key)}")
-    host = array.backend.to_host(array) if isinstance(array, Elsewhere) else array
+    host = array.backend.to_host(array) if isinstance(array, NonHostArray) else array
     out = tensor_over(host if key == CPU else devices.by_key[key].from_host(host))
     if tensor._edge is not None and grad_mode.enabled:
         out._edge = ToCopyBackward0(tensor, source, out)

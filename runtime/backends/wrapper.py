@@ -13,9 +13,9 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import class_dispatch, dtypes, types
+from runtime.base.array_proxies import tensor_over
 from runtime.base.keys import CPU
 from runtime.base.meta_array import MetaArray, dense_strides, strided
-from runtime.base.stand_in import tensor_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Device, DType, Layout, MemoryFormat
 
@@ -45,7 +45,7 @@ class WrapperArray(MetaArray):
             RuntimeError: classes are not asked.
         """
         tensor = tensor_over(self)
-        if not class_dispatch.takers((tensor,)):
+        if not class_dispatch.overriding_types((tensor,)):
             raise _without_data()
         return ops._local_scalar_dense(tensor)
 

@@ -57,13 +57,13 @@ def admit(cls: type) -> None:
         watch.classes = True
 
 
-def takers(values: Iterable[Any]) -> list[Any]:
+def overriding_types(values: Iterable[Any]) -> list[Any]:
     """The values, those in lists as well, whose classes stand for kernels: one of each class, subclasses first."""
     return one_of_each_class(values, stands_in) if watch.classes and not state.off else []
 
 
 def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
-    """What the first of the takers that does not decline a call makes of it.
+    """What the first of the overriding_types that does not decline a call makes of it.
 
     Raises:
         TypeError: all do.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from runtime.base.stand_in import Elsewhere
+    from runtime.base.array_proxies import NonHostArray
     from runtime.base.tensor import Tensor
 
 
@@ -31,7 +31,7 @@ class Backend(Protocol):
     def tensor(self, array: Any) -> Tensor:
         """A new Tensor over an array of this device."""
 
-    def from_host(self, array: np.ndarray[Any, Any]) -> Elsewhere:
+    def from_host(self, array: np.ndarray[Any, Any]) -> NonHostArray:
         """An array in main memory, copied to the device."""
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from runtime.base.stand_in import Elsewhere
+from runtime.base.array_proxies import NonHostArray
 
 if TYPE_CHECKING:
     from runtime.base.devices import Backend
@@ -25,7 +25,7 @@ if hasattr(mmap, "PROT_READ"):  # else NumPy's zeros, of which most systems make
     _RESERVED = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, "prot": mmap.PROT_READ}
 
 
-class MetaArray(Elsewhere):
+class MetaArray(NonHostArray):
     """An array without data."""
 
     backend: Backend

@@ -148,48 +148,48 @@ class NodeHandler(Protocol):
     def __call__(self, node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]: ...
 
 
-class Interest(ThreadState):
+class ThreadHandlers(ThreadState):
     """Who wants to see the operator calls of this thread, computes them, sees the Nodes recorded and those that run.
 
     The newest is the last.
     """
 
-    around: tuple[Handler, ...] = ()
+    calls: tuple[Handler, ...] = ()
     casting: Casting | None = None
     computing: tuple[Computing, ...] = ()
     nodes: tuple[NodeHandler, ...] = ()
     recorded: tuple[Callable[[Node], None], ...] = ()
 
 
-class Everywhere:
+class ProcessHandlers:
     """The same for all threads of the process."""
 
     recorded: tuple[Callable[[Node], None], ...] = ()
     nodes: tuple[NodeHandler, ...] = ()
 
 
-interest = Interest()
-everywhere = Everywhere()
+thread_handlers = ThreadHandlers()
+process_handlers = ProcessHandlers()
 
 
 @contextmanager
 def around(handler: Handler) -> Iterator[None]:
     """Put `handler` around the operator calls of this thread; the newest handler is called first."""
-    before = interest.around
+    before = thread_handlers.calls
     with unusual(), composites.called():
-        interest.around = (*before, handler)
+        thread_handlers.calls = (*before, handler)
         try:
             yield
         finally:
-            interest.around = before
+            thread_handlers.calls = before
 
 
 def cast_by(handler: Handler | None) -> None:
     """Let `handler` stand next to the operators that this thread calls, in the place of the one before; or none."""
-    known = interest.casting
+    known = thread_handlers.casting
     if (known and known.handler) is handler:
         return
-    interest.casting = None if handler is None else Casting(handler)
+    thread_handlers.casting = None if handler is None else Casting(handler)
     if known is not None:
         known.close()
 
@@ -197,24 +197,24 @@ def cast_by(handler: Handler | None) -> None:
 @contextmanager
 def uncast() -> Iterator[None]:
     """A block in which the handler of `cast_by` does not see what this thread calls."""
-    known = interest.casting
-    interest.casting = None
+    known = thread_handlers.casting
+    thread_handlers.casting = None
     try:
         yield
     finally:
-        interest.casting = known
+        thread_handlers.casting = known
 
 
 @contextmanager
 def computing(handler: Computing) -> Iterator[None]:
     """Let `handler` stand for the kernels that this thread calls; the newest handler is called first."""
-    before = interest.computing
+    before = thread_handlers.computing
     with unusual():
-        interest.computing = (*before, handler)
+        thread_handlers.computing = (*before, handler)
         try:
             yield
         finally:
-            interest.computing = before
+            thread_handlers.computing = before
 
 
 @contextmanager
@@ -223,27 +223,27 @@ def around_nodes(handler: NodeHandler) -> Iterator[None]:
 
     A backward asks for the handlers when it begins.
     """
-    before = interest.nodes
-    interest.nodes = (*before, handler)
+    before = thread_handlers.nodes
+    thread_handlers.nodes = (*before, handler)
     try:
         yield
     finally:
-        interest.nodes = before
+        thread_handlers.nodes = before
 
 
 @contextmanager
 def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
     """Let `callback` see each Node that this thread records, as soon as it is complete."""
-    before = interest.recorded
+    before = thread_handlers.recorded
     with unusual():
-        interest.recorded = (*before, callback)
+        thread_handlers.recorded = (*before, callback)
         try:
             yield
         finally:
-            interest.recorded = before
+            thread_handlers.recorded = before
 
 
 def tell_recorded(node: Node) -> None:
     """Show a Node that was just recorded to the handlers of `recorded`."""
-    for callback in (*everywhere.recorded, *interest.recorded):
+    for callback in (*process_handlers.recorded, *thread_handlers.recorded):
         callback(node)

@@ -100,7 +100,7 @@ def of_the_program() -> Iterator[None]:
         state.off, state.all_off = before
 
 
-def takers(values: Iterable[Any]) -> list[Any]:
+def overriding_types(values: Iterable[Any]) -> list[Any]:
     """The values, those in lists as well, that take a call over: one of each class, subclasses before their bases."""
     return [] if state.off else one_of_each_class(values, takes_over)
 
@@ -133,7 +133,7 @@ def know(tensor: type) -> None:
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether a class of one of the arguments, or a mode, takes a call over."""
-    return bool((state.modes and not state.all_off) or takers(relevant_args))
+    return bool((state.modes and not state.all_off) or overriding_types(relevant_args))
 
 
 def has_torch_function_unary(arg: Any) -> bool:
@@ -147,7 +147,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
 
 def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
-    """What the newest mode makes of a call, or the first of the takers that does not decline it.
+    """What the newest mode makes of a call, or the first of the overriding_types that does not decline it.
 
     Raises:
         TypeError: all do.
@@ -222,7 +222,7 @@ def admit(cls: type) -> None:
         return
     if not watch.classes:
         watch.classes = watch.used = True
-        composites.take_over(takers)
+        composites.take_over(overriding_types)
     tensor = _plain[0]
     own = {name for base in cls.__mro__[: cls.__mro__.index(tensor)] for name in vars(base)}
     for name, member in members(tensor).items():
@@ -258,7 +258,7 @@ def _public(name: str, method: Any) -> Any:
 def _method(function: Callable[..., Any], called: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function, updated=())
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        found = takers((self, *args, *kwargs.values()))
+        found = overriding_types((self, *args, *kwargs.values()))
         return hand_over(called, (self, *args), kwargs, found) if found else function(self, *args, **kwargs)
 
     return method
@@ -275,12 +275,12 @@ class Attribute:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
             return self
-        found = takers((instance,))
+        found = overriding_types((instance,))
         known = self._known.__get__
         return hand_over(known, (instance,), {}, found) if found else known(instance, type(instance))
 
     def __set__(self, instance: Any, value: Any) -> None:
-        found = takers((instance, value))
+        found = overriding_types((instance, value))
         if found:
             hand_over(self._known.__set__, (instance, value), {}, found)
         else:

@@ -24,7 +24,7 @@ class Leaf:
 
 LEAF: Final = Leaf()
 
-# What stands in `Tensor._edge` of leaves; `runtime.graph.node` adds the type of NOWHERE.
+# What stands in `Tensor._edge` of leaves; `runtime.graph.node` adds the type of DISCARD_GRADIENT.
 LEAF_EDGES: Final[set[type]] = {type(None), Leaf}
 
 ViewKind: TypeAlias = Literal["single", "multi", "no_grad", "inference", "function"]

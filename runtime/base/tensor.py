@@ -174,7 +174,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
 
     def _copied(self, memo: dict[Any, Any]) -> Tensor:
         """A leaf over a copy of the memory, which Tensors that share it go on sharing."""
-        if class_dispatch.watch.classes and class_dispatch.takers((self,)):
+        if class_dispatch.watch.classes and class_dispatch.overriding_types((self,)):
             return class_dispatch.copied(self)
         return _rebuild(type(self), copy_with_memory(self._array, memo), self._edge is not None)
 
@@ -320,7 +320,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
 
     def detach(self) -> Tensor:
         """A Tensor over the same memory that requires no gradient; writing to either is seen, and counted, by both."""
-        if class_dispatch.watch.classes and class_dispatch.takers((self,)):
+        if class_dispatch.watch.classes and class_dispatch.overriding_types((self,)):
             return class_dispatch.detached(self)
         out = _new(Tensor)
         out._array = self._array
@@ -331,7 +331,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     @property
     def data(self) -> Tensor:
         """A Tensor over the same memory whose writes autograd does not notice."""
-        if class_dispatch.watch.classes and class_dispatch.takers((self,)):
+        if class_dispatch.watch.classes and class_dispatch.overriding_types((self,)):
             out = class_dispatch.detached(self)
             if out is not self:
                 out._writes = [0]  # a count of its own

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.backends.tensor import view_of
+from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.dtypes import dtype as DType
 from runtime.base.modes import grad_mode
-from runtime.base.stand_in import StandIn
 from runtime.base.tensor import Tensor
 from runtime.call.failures import explained
 from runtime.call.inference import untrack
@@ -66,11 +66,11 @@ class DeviceKernel:
             return [self._cast(item, dtype) for item in value]
         if not isinstance(value, Tensor) or value._array.dtype is dtype:
             return value
-        return self.backend.tensor(self.backend.cast(_stand_in(value), dtype))
+        return self.backend.tensor(self.backend.cast(_proxy(value), dtype))
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, Tensor):
-            return _stand_in(value).read()
+            return _proxy(value).read()
         if isinstance(value, list):
             return [self._argument(item) for item in value]
         if isinstance(value, DType):
@@ -104,14 +104,14 @@ class DeviceKernel:
             return made if part is None else made[part]
 
         arguments[place] = None  # the base's values of now need not live as long as the view
-        stand_in = _stand_in(base)
+        proxy = _proxy(base)
         if operator.view == "single":
-            return view_of(stand_in.view_by(again, result), base)
-        parts = [stand_in.view_by(partial(again, part=part), item) for part, item in enumerate(result)]
+            return view_of(proxy.view_by(again, result), base)
+        parts = [proxy.view_by(partial(again, part=part), item) for part, item in enumerate(result)]
         return tuple([view_of(part, base) for part in parts])
 
 
-def _stand_in(tensor: Tensor) -> StandIn:
+def _proxy(tensor: Tensor) -> DeviceArrayProxy:
     array = tensor._array
-    assert isinstance(array, StandIn)
+    assert isinstance(array, DeviceArrayProxy)
     return array

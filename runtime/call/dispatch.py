@@ -14,7 +14,7 @@ from typing import Any
 from runtime.base.keys import COMPOSITE_IMPLICIT
 from runtime.call import failures, general, kernel_table, promote, returned
 from runtime.call.facts import OperatorFacts
-from runtime.call.inference import straight_copy
+from runtime.call.inference import fast_path_copy
 from runtime.call.inplace import check_fits, write_inplace
 from runtime.call.kernel_stacks import Kernel, KernelTable
 from runtime.call.out import write_out
@@ -25,7 +25,7 @@ from runtime.native import core
 class Operator(OperatorFacts):
     """One overload of an operator: its facts, and as methods the functions of this package that work by them."""
 
-    _straight: Callable[..., Any] | None = None  # the kernel that the fast path calls while there is no table
+    _fast_path_kernel: Callable[..., Any] | None = None  # the kernel that the fast path calls while there is no table
     _registered = False  # whether `register` gave it other kernels than those the native core knows
 
     __call__ = general.call
@@ -46,7 +46,7 @@ class Operator(OperatorFacts):
     @cached_property
     def inference_copy(self) -> Callable[..., Any] | None:
         """The generated function as it runs in inference mode."""
-        return straight_copy(self)
+        return fast_path_copy(self)
 
     def register(self, key: str, kernel: Callable[..., Any]) -> None:
         """Give the operator another built-in kernel for a dispatch key: on arrays for a backend, on Tensors for the
@@ -54,7 +54,7 @@ class Operator(OperatorFacts):
         """
         self.built_in[key] = kernel
         self._registered = True
-        self._straight = None
+        self._fast_path_kernel = None
         self._refresh()
         self._decline()
 
@@ -67,10 +67,10 @@ class Operator(OperatorFacts):
         """Put a kernel on Tensors in place of what there is for a dispatch key, until `remove_kernel`."""
         if self.table is None:
             self.table = KernelTable()
-            self._straight = self.function.__globals__.get(f"{self.symbol}_kernel")
+            self._fast_path_kernel = self.function.__globals__.get(f"{self.symbol}_kernel")
         self.table.add(key, kernel)
         self._refresh()
-        if self._straight is not None:
+        if self._fast_path_kernel is not None:
             self._decline()
         elif core is not None:
             core.kernel_replaced(self.function)
@@ -81,8 +81,8 @@ class Operator(OperatorFacts):
         self.table.remove(key, kernel)
         if not self.table.keys():
             self.table = None
-            if self._straight is not None:
-                self.function.__globals__[f"{self.symbol}_kernel"] = self._straight
+            if self._fast_path_kernel is not None:
+                self.function.__globals__[f"{self.symbol}_kernel"] = self._fast_path_kernel
                 del self.inference_copy
             if core is not None and not self._registered:
                 core.kernel_restored(self.function)
@@ -108,7 +108,7 @@ class Operator(OperatorFacts):
             core.kernel_replaced(self.function)
 
 
-class LaterNodes:
+class LazyNodes:
     """Stands in the module of generated operators for that of their Nodes, until the first Node is made.
 
     A program that records nothing never loads them.
@@ -126,4 +126,4 @@ class LaterNodes:
         return getattr(module, name)
 
 
-__all__ = ["LaterNodes", "Operator"]
+__all__ = ["LazyNodes", "Operator"]

@@ -10,8 +10,8 @@ import numpy as np
 
 from runtime.base import class_dispatch
 from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
-from runtime.base.modes import Variant, everywhere, grad_mode, interest, tell_recorded, unrecorded
-from runtime.base.overriding import hand_over, takers, watch
+from runtime.base.modes import Variant, grad_mode, process_handlers, tell_recorded, thread_handlers, unrecorded
+from runtime.base.overriding import hand_over, overriding_types, watch
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import halves, kernel_table, wrapper_views
 from runtime.call.device_kernels import DeviceKernel
@@ -48,7 +48,7 @@ def call(operator: Operator, /, *args: Any, **kwargs: Any) -> Any:
     try:
         values = operator.signature.bind(args, kwargs)
     except TypeError:
-        if found := takers((*args, *kwargs.values())):  # of a class that is none of Tensors
+        if found := overriding_types((*args, *kwargs.values())):  # of a class that is none of Tensors
             return hand_over(named(operator), args, kwargs, found)
         raise
     if operator.takes_halves and operator.table is None and operator.traced is None:
@@ -72,8 +72,8 @@ def performed(
 
     What casts arguments stands inside of both.
     """
-    if interest.casting is not None:
-        uncast, cast = perform, interest.casting.handler
+    if thread_handlers.casting is not None:
+        uncast, cast = perform, thread_handlers.casting.handler
 
         def perform(operator: Operator, values: list[Any]) -> Any:
             return cast(operator, variant, values, partial(uncast, operator))
@@ -82,10 +82,10 @@ def performed(
         inner = perform
 
         def perform(operator: Operator, values: list[Any]) -> Any:
-            found = takers(values if variant != "out" else (*values[0], *values[1:]))
+            found = overriding_types(values if variant != "out" else (*values[0], *values[1:]))
             return hand_over(*as_called(operator, variant, values), found) if found else inner(operator, values)
 
-    if interest.around:
+    if thread_handlers.calls:
         return handled(operator, variant, values, partial(perform, operator))
     return perform(operator, values)
 
@@ -95,16 +95,16 @@ def only_inference_is_unusual(operator: Operator) -> bool:
     return (
         operator.table is None
         and operator.traced is None
-        and not interest.around
-        and interest.casting is None
-        and not interest.computing
+        and not thread_handlers.calls
+        and thread_handlers.casting is None
+        and not thread_handlers.computing
         and not forward.active()
     )
 
 
 def handled(operator: Operator, variant: Variant, values: list[Any], perform: Callable[[list[Any]], Any]) -> Any:
     """`perform(values)` with the handlers of this thread around it."""
-    *outer, last = interest.around
+    *outer, last = thread_handlers.calls
     proceed = perform
     for handler in outer:
         proceed = partial(handler, operator, variant, proceed=proceed)
@@ -145,8 +145,8 @@ def call_below_autograd(operator: Operator, values: list[Any], backend: str) -> 
     if key == COMPOSITE_IMPLICIT:
         return kernel.run(operator, values)
     if not operator.has_derivative:
-        if stood_in(values):
-            out = kernel_table.check_results(operator, handed_over(operator, "call", values))
+        if has_override(values):
+            out = kernel_table.check_results(operator, call_override(operator, "call", values))
         else:
             out = kernel.run(operator, values)
         if grad_mode.enabled:
@@ -181,10 +181,10 @@ def choose(operator: Operator, backend: str) -> tuple[str, Kernel]:
 
 def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     """The results of a kernel, without history and tangents, in the form in which they can be given both."""
-    if stood_in(values):
+    if has_override(values):
         with forward.suspended():
             with unrecorded():
-                out = kernel_table.check_results(operator, handed_over(operator, "call", values))
+                out = kernel_table.check_results(operator, call_override(operator, "call", values))
             if wrapper_views.is_wrapped(operator, values):
                 return wrapper_views.as_views(operator, out, values)
             return as_results(operator, out, values)
@@ -203,32 +203,34 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
         return as_results(operator, out, values)
 
 
-def stood_in(values: Sequence[Any]) -> bool:
+def has_override(values: Sequence[Any]) -> bool:
     """Whether a handler of `modes.computing`, or the class of an argument, stands for the kernel of a call."""
-    return bool(interest.computing) or bool(class_dispatch.takers(values))
+    return bool(thread_handlers.computing) or bool(class_dispatch.overriding_types(values))
 
 
-def handed_over(operator: Operator, variant: Variant, values: list[Any]) -> Any:
+def call_override(operator: Operator, variant: Variant, values: list[Any]) -> Any:
     """What the newest handler of `modes.computing` gives, or without one the class of an argument.
 
     What a handler calls itself goes to those that are older, and then to classes.
     """
-    handlers = interest.computing
+    handlers = thread_handlers.computing
     if not handlers:
         _, args, kwargs = as_called(operator, variant, values)
-        return class_dispatch.hand_over(overload_of(operator, variant), args, kwargs, class_dispatch.takers(values))
-    interest.computing = handlers[:-1]
+        return class_dispatch.hand_over(
+            overload_of(operator, variant), args, kwargs, class_dispatch.overriding_types(values)
+        )
+    thread_handlers.computing = handlers[:-1]
     try:
         return handlers[-1](operator, variant, values)
     finally:
-        interest.computing = handlers
+        thread_handlers.computing = handlers
 
 
 def _record(operator: Operator, out: Any, values: Sequence[Any]) -> None:
     if operator.record is not None:
         if any(tensor._edge is not None for tensor in tensors_at(values, operator.differentiable_positions)):
             operator.record(out, *values)
-            if interest.recorded or everywhere.recorded:
+            if thread_handlers.recorded or process_handlers.recorded:
                 show_recorded(out)
     elif not operator.never_differentiable and any(
         tensor._edge is not None for tensor in tensors_at(values, operator.tensor_positions)

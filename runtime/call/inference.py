@@ -37,12 +37,12 @@ class General:
         return getattr(self._operator, name)
 
 
-def straight_copy(operator: Operator) -> Callable[..., Any] | None:
+def fast_path_copy(operator: Operator) -> Callable[..., Any] | None:
     """The generated function of an operator as it runs in inference mode; None where it has no fast path."""
     function = operator.function
     if not isinstance(function, FunctionType) or f"{function.__name__}_kernel" not in function.__globals__:
         return None
-    function = function.__globals__.get(f"{function.__name__}_straight", function)
+    function = function.__globals__.get(f"{function.__name__}_fast_path", function)
     names = function.__globals__.get(_NAMES)
     if names is None:
         names = function.__globals__[_NAMES] = _names(function.__globals__, type(operator))

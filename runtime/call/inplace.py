@@ -10,27 +10,27 @@ import numpy as np
 from runtime import ops
 from runtime.backends.tensor import check_views
 from runtime.base import class_dispatch, modes
+from runtime.base.array_proxies import overwrite, tensor_over
 from runtime.base.dtypes import from_numpy
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.memory import repeats
-from runtime.base.modes import everywhere, grad_mode, interest, plain_types, unrecorded
+from runtime.base.modes import grad_mode, plain_types, process_handlers, thread_handlers, unrecorded
 from runtime.base.sharing import counter, shares
-from runtime.base.stand_in import overwrite, tensor_over
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
 from runtime.call.facts import tensors_at
 from runtime.call.general import (
     Constant,
     NotDifferentiable,
+    call_override,
     call_values,
     choose,
     compute,
     give_history,
-    handed_over,
+    has_override,
     only_inference_is_unusual,
     performed,
     show_recorded,
-    stood_in,
 )
 from runtime.call.guards import real_numbers
 from runtime.call.kernel_table import call_composite
@@ -77,7 +77,7 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
             views.rebase_history(target, Constant(written, [before, *tensors_at(values, range(1, len(values)))]))
         return written
     backend, values = placed(operator, values)
-    result = None if stood_in(values) else _result(operator, backend, values)
+    result = None if has_override(values) else _result(operator, backend, values)
     history = History(operator, values, recorded)
     check_views(target, recorded)
     if result is None:
@@ -164,7 +164,7 @@ def _hand_over(operator: Operator, values: list[Any]) -> None:
     writes = counter(values[0])
     before = None if writes is UNTRACKED else writes[0]
     with forward.suspended(), unrecorded():
-        handed_over(operator, "inplace", values)
+        call_override(operator, "inplace", values)
     if before is not None and writes[0] == before:
         views.bump_version(values[0])
 
@@ -176,7 +176,7 @@ def _become_view(operator: Operator, values: list[Any]) -> Tensor:
     views.check_inplace(target, needs_grad, one_value=True)
     before = _alias(target)
     forward.share_tangents(target, before)
-    if stood_in(values) and choose(operator, placed(operator, values)[0])[0] != COMPOSITE_IMPLICIT:
+    if has_override(values) and choose(operator, placed(operator, values)[0])[0] != COMPOSITE_IMPLICIT:
         _hand_over(operator, values)
         if target._array is before._array:
             return target  # the handler left it as it was
@@ -213,7 +213,7 @@ def _record_write(operator: Operator, target: Tensor, written: Tensor, values: S
         written._edge = NotDifferentiable(operator.name, written)
     node = written._edge
     if isinstance(node, Node):
-        if interest.recorded or everywhere.recorded:
+        if thread_handlers.recorded or process_handlers.recorded:
             show_recorded(written)
         views.rebase_history(target, node)
 
@@ -256,7 +256,7 @@ def _took_fast_path(operator: Operator, args: Sequence[Any]) -> bool:
 
 def _snapshot(tensor: Tensor) -> Tensor:
     """`tensor` as it is now, for a derivative that needs the value that is about to be overwritten."""
-    if class_dispatch.takers((tensor,)):
+    if class_dispatch.overriding_types((tensor,)):
         with unrecorded():
             copy = tensor.clone()
     else:

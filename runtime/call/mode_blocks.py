@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Self
 
-from runtime.base.modes import interest
+from runtime.base.modes import thread_handlers
 from runtime.base.overriding import state
 
 
@@ -18,7 +18,7 @@ class ModeBlock:
     _blocks: list[tuple[AbstractContextManager[None], tuple[Any, ...], tuple[Any, ...]]]
 
     def __enter__(self) -> Self:
-        outer = interest.around
+        outer = thread_handlers.calls
         block = self._handling()
         block.__enter__()
         self.__dict__.setdefault("_blocks", []).append((block, outer, state.modes))
@@ -42,12 +42,12 @@ class ModeBlock:
 
         Of the blocks of this mode that lie in each other that is outside of the innermost which is not yet left so.
         """
-        known = interest.around, state.modes
+        known = thread_handlers.calls, state.modes
         open_modes: tuple[object, ...] = state.modes
         outer = state.modes[: max(place for place, mode in enumerate(open_modes) if mode is self)]
-        interest.around = next(handlers for _, handlers, modes in reversed(self._blocks) if modes == outer)
+        thread_handlers.calls = next(handlers for _, handlers, modes in reversed(self._blocks) if modes == outer)
         state.modes = outer
         try:
             return call(*args)
         finally:
-            interest.around, state.modes = known
+            thread_handlers.calls, state.modes = known

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base.array_proxies import NonHostArray, overwrite
 from runtime.base.describe import describe
 from runtime.base.dtypes import from_numpy
 from runtime.base.keys import COMPOSITE_IMPLICIT
 from runtime.base.modes import grad_mode, unrecorded
-from runtime.base.stand_in import Elsewhere, overwrite
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, named_result
 from runtime.call.facts import tensors_at
-from runtime.call.general import choose, handed_over, performed, stood_in
+from runtime.call.general import call_override, choose, has_override, performed
 from runtime.call.kernel_table import backend_of
 from runtime.call.promote import check_castable
 from runtime.graph import forward, overlap, views
@@ -57,9 +57,9 @@ def _write(operator: Operator, all_values: list[Any]) -> Any:
             f"Trying to use forward AD with {operator.signature.name}_out that does not support it because it is an "
             "out= function"
         )
-    if stood_in(tensors) and choose(operator, backend_of(tensors))[0] != COMPOSITE_IMPLICIT:
+    if has_override(tensors) and choose(operator, backend_of(tensors))[0] != COMPOSITE_IMPLICIT:
         with unrecorded():
-            handed_over(operator, "out", all_values)
+            call_override(operator, "out", all_values)
         return targets
     if operator.out_dtype == "given":
         values = _asked_for(operator, targets[0].dtype, values)
@@ -120,7 +120,7 @@ def _resize(target: Tensor, array: np.ndarray) -> None:
             UserWarning,
             stacklevel=5,
         )
-    if isinstance(target._array, Elsewhere):
+    if isinstance(target._array, NonHostArray):
         target._array = array.copy()
     else:
         target._array = np.empty_like(array, target._array.dtype)

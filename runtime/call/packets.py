@@ -11,7 +11,7 @@ from runtime import ops
 from runtime.base.describe import describe
 from runtime.base.dtypes import common_dtype
 from runtime.base.leaves import leaf
-from runtime.base.overriding import hand_over, takers
+from runtime.base.overriding import hand_over, overriding_types
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
 from runtime.call.dispatch import Operator
@@ -104,7 +104,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
             if out is not None:
                 return operator.out(out, *bound)
             return _called(operator, function, bound)
-    if found := takers((*args, *kwargs.values())):  # of a class that is none of Tensors
+    if found := overriding_types((*args, *kwargs.values())):  # of a class that is none of Tensors
         return hand_over(getattr(ops, base), args, kwargs if out is None else {**kwargs, "out": out}, found)
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base import layouts
+from runtime.base.array_proxies import class_over
 from runtime.base.sharing import shares
-from runtime.base.stand_in import class_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import MemoryFormat, preserve_format
 from runtime.call.facts import flat_tensors

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.backends.tensor import check_views
+from runtime.base.array_proxies import overwrite
 from runtime.base.modes import grad_mode, unrecorded
 from runtime.base.sharing import counter, shares
-from runtime.base.stand_in import overwrite
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import flat_tensors, tensors_at
-from runtime.call.general import give_history, handed_over, stood_in
+from runtime.call.general import call_override, give_history, has_override
 from runtime.call.inference import untrack
 from runtime.call.inplace import History, check_fits, check_promoted, is_recorded
 from runtime.call.kernel_stacks import Kernel
@@ -106,9 +106,9 @@ def _count(tensor: Tensor) -> int | None:
 def _run(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     """Let the kernel, or what stands for it, write; give its results, which are new ones where none is given back."""
     back = operator.given_back
-    if stood_in(values):
+    if has_override(values):
         with forward.suspended(), unrecorded():
-            out = check_results(operator, handed_over(operator, "call", values))
+            out = check_results(operator, call_override(operator, "call", values))
         return out if back is not None else as_results(operator, out, values)
     if type(kernel) is ArrayKernel:
         return _run_on_arrays(operator, kernel, values)

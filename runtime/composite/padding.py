@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from runtime import ops
-from runtime.base.stand_in import tensor_over
+from runtime.base.array_proxies import tensor_over
 from runtime.base.tensor import Tensor
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from runtime.base.modes import Variant, interest
+from runtime.base.modes import Variant, thread_handlers
 from runtime.base.threads import ThreadState
 
 if TYPE_CHECKING:
@@ -61,25 +61,25 @@ class VmapLevel:
     @contextmanager
     def opened(self) -> Iterator[Self]:
         """A block in which calls of this thread come to the level; Tensors batched at it are void after that."""
-        vmaps, around = _open.vmaps, interest.around
+        vmaps, around = _open.vmaps, thread_handlers.calls
         _open.vmaps = (*vmaps, self)
-        interest.around = (*around, self)
+        thread_handlers.calls = (*around, self)
         try:
             yield self
         finally:
             _open.vmaps = vmaps
-            interest.around = around
+            thread_handlers.calls = around
             self.open = False
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """A block in which calls of this thread do not come to the level: it has no batch among their arguments."""
-        around = interest.around
-        interest.around = tuple([handler for handler in around if handler is not self])
+        around = thread_handlers.calls
+        thread_handlers.calls = tuple([handler for handler in around if handler is not self])
         try:
             yield
         finally:
-            interest.around = around
+            thread_handlers.calls = around
 
     def another(self) -> AbstractContextManager[Self]:
         """A level like this one, open for the length of a `with` block."""

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from runtime import ops
+from runtime.base.array_proxies import on_device
 from runtime.base.modes import grad_mode
-from runtime.base.stand_in import on_device
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen

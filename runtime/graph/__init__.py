@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from runtime.base.later import load_later
+from runtime.base.lazy import load_lazily
 
-load_later(__name__, ("jvp", "jvp_by_transpose"))  # for programs with tangents
+load_lazily(__name__, ("jvp", "jvp_by_transpose"))  # for programs with tangents

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from runtime.base import dtypes, overriding
 from runtime.base.handles import watch
-from runtime.base.modes import NodeHandler, everywhere, grad_mode, interest
+from runtime.base.modes import NodeHandler, grad_mode, process_handlers, thread_handlers
 from runtime.base.sharing import GUARD
 from runtime.base.state import LEAF, MARKS, UNTRACKED
 from runtime.base.tensor import Tensor
@@ -22,7 +22,7 @@ from runtime.graph.fit import fit, fit_leaf
 from runtime.graph.hooks import accumulating, apply_with_hooks, explain, run_tensor_hooks
 from runtime.graph.leaves import finish_with_hooks
 from runtime.graph.loop import HandledRun, Run, sum_of
-from runtime.graph.node import NOWHERE, AccumulateGrad, Node, OutputEdge
+from runtime.graph.node import DISCARD_GRADIENT, AccumulateGrad, Node, OutputEdge
 from runtime.graph.saved import detached_error, freed_error, modified_error
 from runtime.graph.search import Search
 from runtime.native import core
@@ -141,8 +141,8 @@ class Backward:
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.accumulate = accumulate
-        if interest.nodes or everywhere.nodes:
-            self.handlers = (*everywhere.nodes, *interest.nodes)
+        if thread_handlers.nodes or process_handlers.nodes:
+            self.handlers = (*process_handlers.nodes, *thread_handlers.nodes)
 
     def explore(self, starts: Sequence[Any]) -> None:
         """Search the graph from where the backward starts, if somebody asks what it meets."""
@@ -253,7 +253,7 @@ if core is not None:
         node_type=Node,
         output_edge_type=OutputEdge,
         leaf=LEAF,
-        nowhere=NOWHERE,
+        discard_gradient=DISCARD_GRADIENT,
         untracked=UNTRACKED,
         guard=GUARD,
         marks=MARKS,

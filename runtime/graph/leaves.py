@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from runtime.base import class_dispatch
+from runtime.base.array_proxies import on_device, tensor_over
 from runtime.base.memory import lie_alike, repeats
 from runtime.base.modes import grad_mode, plain
-from runtime.base.stand_in import on_device, tensor_over
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.hooks import accumulating, replace_all, run_hooks
@@ -99,7 +99,7 @@ def accumulate(leaf: Tensor, grad: Tensor, create_graph: bool, unshared: bool = 
         if known is None:
             if create_graph and grad._edge is not None:
                 extra.grad = grad if unshared else grad.clone()
-            elif class_dispatch.watch.classes and class_dispatch.takers((grad,)):
+            elif class_dispatch.watch.classes and class_dispatch.overriding_types((grad,)):
                 extra.grad = grad.detach()
             elif unshared and _same_layout(grad._array, leaf._array):
                 extra.grad = grad

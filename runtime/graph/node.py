@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from runtime.base.tensor import Tensor
 
 __all__ = [
-    "NOWHERE",
+    "DISCARD_GRADIENT",
     "AccumulateGrad",
+    "DiscardGradient",
     "Edge",
     "GradientEdge",
     "GradientMetadata",
     "Node",
     "NodeExtra",
-    "Nowhere",
     "OutputEdge",
     "RecordedNode",
     "accumulator",
@@ -186,7 +186,7 @@ class Node(NodeBase):
         """The Nodes that the input gradients go to, each with the number of the output it belongs to."""
         functions: list[tuple[Node | None, int]] = []
         for edge in self.edges:
-            if edge is None or edge is NOWHERE:
+            if edge is None or edge is DISCARD_GRADIENT:
                 functions.append((None, 0))
             elif isinstance(edge, Node):
                 functions.append((edge, 0))
@@ -290,8 +290,8 @@ class AccumulateGrad(Node):
             publish(extra, "accumulate_node", self, known)
 
 
-class Nowhere(Node):
-    """The type of NOWHERE, where the gradient of a view goes that requires grad because its base does, and only so.
+class DiscardGradient(Node):
+    """The type of DISCARD_GRADIENT, the edge of a view that requires grad only because its base does.
 
     Such is a view that was made while grad mode was off, or before its base came to require grad: a leaf, operators on
     which are recorded, and into which nothing is accumulated. All of them share this one, so that they cost nothing.
@@ -305,8 +305,8 @@ class Nowhere(Node):
 
 
 # Numbered before all others. The engine brings gradients to this shape, which any has a sum of.
-NOWHERE: Final = Nowhere((), (), np.dtype(np.float32))
-LEAF_EDGES.add(Nowhere)
+DISCARD_GRADIENT: Final = DiscardGradient((), (), np.dtype(np.float32))
+LEAF_EDGES.add(DiscardGradient)
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.memory import lie_alike, repeats
 from runtime.base.sharing import shares
-from runtime.base.stand_in import StandIn
 from runtime.base.tensor import Tensor
 
 
@@ -61,7 +61,7 @@ def check_single_places(tensor: Tensor) -> None:
 
 def _is_dense(array: np.ndarray) -> bool:
     """Whether there are elements, each has a place of its own, and there are no gaps between them."""
-    if type(array) is StandIn:
+    if type(array) is DeviceArrayProxy:
         return False
     expected = array.itemsize
     dims = [(stride, size) for size, stride in zip(array.shape, array.strides, strict=True) if size != 1]

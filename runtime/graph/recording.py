@@ -11,9 +11,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from runtime.base.array_proxies import NonHostArray, tensor_over
 from runtime.base.errors import MissingDerivativeError
 from runtime.base.modes import plain
-from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
 from runtime.graph.node import Node, OutputEdge
@@ -58,7 +58,7 @@ def shapes_of(tensors: Sequence[Tensor | None]) -> tuple[tuple[Any, ...], tuple[
     arrays = [None if tensor is None else tensor._array for tensor in tensors]
     shapes = tuple([None if array is None else array.shape for array in arrays])
     dtypes = tuple([None if array is None else array.dtype for array in arrays])
-    if isinstance(arrays[0], Elsewhere):
+    if isinstance(arrays[0], NonHostArray):
         dtypes = DeviceDTypes(dtypes)
         dtypes.zeros = arrays[0].backend.zeros
     return shapes, dtypes
@@ -121,7 +121,7 @@ class Geometry:
 def info_of(tensor: Tensor) -> tuple[Any, ...]:
     """Shape and dtype of a Tensor, and its device where that is not main memory: what `zeros_of` takes."""
     array = tensor._array
-    if isinstance(array, Elsewhere):
+    if isinstance(array, NonHostArray):
         return array.shape, array.dtype, array.backend
     return array.shape, array.dtype
 

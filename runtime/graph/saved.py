@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from runtime.base.array_proxies import tensor_over
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
 from runtime.base.sharing import counter
-from runtime.base.stand_in import tensor_over
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState

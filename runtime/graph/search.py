@@ -7,7 +7,7 @@ from typing import Any
 
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
-from runtime.graph.node import NOWHERE, Node, OutputEdge
+from runtime.graph.node import DISCARD_GRADIENT, Node, OutputEdge
 
 
 class Search:
@@ -64,7 +64,7 @@ class Search:
             edge = tensor._edge
             if edge is LEAF or edge is None:  # an edge to a leaf stays one when the leaf no longer requires grad
                 self.wanted_leaves.setdefault(tensor, []).append(position)
-            elif edge is NOWHERE:
+            elif edge is DISCARD_GRADIENT:
                 continue
             elif isinstance(edge, OutputEdge):
                 self.wanted_outputs.setdefault(edge.node, []).append((edge.output_nr, position))

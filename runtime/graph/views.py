@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from runtime.base import class_dispatch
+from runtime.base.array_proxies import NonHostArray, tensor_over
 from runtime.base.modes import grad_mode, plain
 from runtime.base.sharing import counter, guard, share, views_over
-from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.state import LEAF, MARKS, UNTRACKED, Leaf, ViewKind
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.fit import fit
 from runtime.graph.linear import LinearBackward, apply_linear, edge_of
-from runtime.graph.node import NOWHERE, Node, OutputEdge
+from runtime.graph.node import DISCARD_GRADIENT, Node, OutputEdge
 from runtime.graph.overlap import check_single_places
 from runtime.graph.regions import Place, Region
 from runtime.graph.saved import freed_error
@@ -80,7 +80,7 @@ def make_view(out: Tensor, base: Tensor, kind: ViewKind = "single") -> None:
     share(out, base)
     if kind != "single" and out._writes is not UNTRACKED:
         if root._edge is not None and out._array.dtype.kind not in "biu":
-            out._edge = NOWHERE  # until it is recorded, which a view of no_grad mode never is
+            out._edge = DISCARD_GRADIENT  # until it is recorded, which a view of no_grad mode never is
         out._extra = MARKS[kind]
         guard(out)
 
@@ -107,8 +107,8 @@ def share_requires_grad(tensor: Tensor) -> None:
 
 def _require_grad(view: Tensor, value: bool) -> None:
     if value and view._edge is None and view._array.dtype.kind not in "biu":
-        view._edge = NOWHERE
-    elif not value and view._edge is NOWHERE:
+        view._edge = DISCARD_GRADIENT
+    elif not value and view._edge is DISCARD_GRADIENT:
         view._edge = None
 
 
@@ -393,7 +393,7 @@ def part_of(whole: Tensor, base: np.ndarray, view: np.ndarray) -> Tensor:
     """A view of `whole` that lies in it where `view` lies in `base`; `whole` is laid out as `base` is."""
     offset = view.__array_interface__["data"][0] - base.__array_interface__["data"][0] if view.size else 0
     array = np.asarray(Place(whole._array, offset, view)).view(view.dtype)
-    if isinstance(whole._array, Elsewhere):
+    if isinstance(whole._array, NonHostArray):
         array = array.view(type(whole._array))
     part = view_anywhere(array, whole)
     root = part._base

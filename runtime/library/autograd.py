@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from runtime.base.modes import grad_mode, interest
+from runtime.base.modes import grad_mode, thread_handlers
 from runtime.base.sharing import counter
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
@@ -258,7 +258,7 @@ def _connect(node: FormulaBackward, outputs: list[Tensor]) -> None:
     node.save(context._to_save, outputs)
     context._to_save = ()
     context._node = weakref.ref(node)
-    for callback in interest.recorded:
+    for callback in thread_handlers.recorded:
         callback(node)
 
 

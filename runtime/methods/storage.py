@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from runtime import ops
+from runtime.base.array_proxies import tensor_over
 from runtime.base.memory import lie_alike
 from runtime.base.modes import grad_mode
 from runtime.base.shared_memory import is_shared as in_shared_memory
 from runtime.base.shared_memory import shared_bytes
 from runtime.base.sharing import views_over
-from runtime.base.stand_in import tensor_over
 from runtime.base.storage import TypedStorage, UntypedStorage, array_over, bytes_of, dense_strides
 from runtime.base.tensor import Tensor
 from runtime.base.typed_storages import StorageType, type_of

@@ -96,7 +96,7 @@ WORDS: Mapping[str, Callable[..., str]] = {
     "flag_or_none": lambda given: f"{given[0]} is no bool",
     "number": _not_a_number,
     "number_or_none": _not_a_number,
-    "nobody_around": lambda: "somebody stands around the calls of this thread",
+    "no_call_handlers": lambda: "this thread has handlers of operator calls",
     "float_dtype": _no_loops,
     "inexact_dtype": _no_loops,
     "number_dtype": _no_loops,

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NoReturn, cast
 
 from runtime import ops
 from runtime.base import class_dispatch
+from runtime.base.array_proxies import on_device
 from runtime.base.modes import register_plain
 from runtime.base.overriding import disabled
 from runtime.base.sharing import share
-from runtime.base.stand_in import on_device
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType
 
@@ -32,7 +32,7 @@ def _of_own_class(data: Tensor, requires_grad: bool) -> Tensor:
         RuntimeError: its class gives another one for `detach`.
     """
     known = data.detach()
-    if not class_dispatch.takers((data,)):
+    if not class_dispatch.overriding_types((data,)):
         return _over(type(data), known, requires_grad)
     if type(known) is not type(data):
         raise RuntimeError(

@@ -7,7 +7,7 @@ from typing import Any
 from runtime import ops
 from runtime.autograd import no_grad
 from runtime.base import class_dispatch
-from runtime.base.stand_in import on_device, overwrite
+from runtime.base.array_proxies import on_device, overwrite
 from runtime.base.tensor import Tensor
 from runtime.graph.views import bump_version
 from runtime.optim.rules import Rule, complete
@@ -18,7 +18,7 @@ def step(rule: Rule, options: dict[str, Any], grad: Tensor, *written: Tensor | N
     """A step of `rule`, as `arrays.step`: what is `written` is changed."""
     for tensor, value in zip(written, values_of(rule, options, grad, *written), strict=True):
         if tensor is not None and value is not None:
-            if on_device(tensor) and not class_dispatch.takers((tensor,)):
+            if on_device(tensor) and not class_dispatch.overriding_types((tensor,)):
                 overwrite(tensor._array, value._array)
                 bump_version(tensor)
             else:

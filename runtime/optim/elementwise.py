@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import class_dispatch
-from runtime.base.stand_in import on_device
+from runtime.base.array_proxies import on_device
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version, check_inplace
 from runtime.optim import arrays, by_operators
@@ -91,7 +91,7 @@ class ElementwiseOptimizer(GroupOptimizer):
                 self._record(options, grad, param, state, slots, kept)
                 continue
             check_inplace(param, False)
-            if on_device(param) or class_dispatch.takers((param, grad)):
+            if on_device(param) or class_dispatch.overriding_types((param, grad)):
                 by_operators.step(rule, options, grad, param, *kept)
                 continue
             written = [None if tensor is None else tensor._array for tensor in kept]

@@ -1,4 +1,4 @@
-"""SparseTensor: a Tensor whose `_array` is a StandIn for Coordinates, and the backend that such Tensors belong to."""
+"""SparseTensor: a Tensor whose `_array` is a proxy for Coordinates, and the backend of such Tensors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from runtime.backends.tensor import DeviceTensor
 from runtime.base import devices, dtypes, identity
-from runtime.base.stand_in import StandIn
+from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType, Layout, MemoryFormat, sparse_coo
@@ -18,16 +18,16 @@ from runtime.sparse.coordinates import Coordinates, empty, of_dense
 KEY = "SparseCPU"
 
 
-class SparseStandIn(StandIn):
+class SparseArrayProxy(DeviceArrayProxy):
     """Coordinates in the place of one of NumPy's arrays."""
 
     _values: Coordinates
 
     @staticmethod
-    def over(values: Coordinates) -> SparseStandIn:
+    def over(values: Coordinates) -> SparseArrayProxy:
         """One for Coordinates."""
         dtype = dtypes.from_numpy(values.dtype).numpy
-        made = np.ndarray.__new__(SparseStandIn, values.shape, dtype, b"\xff" * 16, 0, (0,) * len(values.shape))
+        made = np.ndarray.__new__(SparseArrayProxy, values.shape, dtype, b"\xff" * 16, 0, (0,) * len(values.shape))
         made.backend = backend
         made._values = values
         return made
@@ -40,9 +40,9 @@ class SparseStandIn(StandIn):
         """Give all Tensors over this memory other parts."""
         self._values = values
 
-    def copy(self, order: Any = "C") -> SparseStandIn:
+    def copy(self, order: Any = "C") -> SparseArrayProxy:
         """Other memory with the same parts."""
-        return SparseStandIn.over(self._values.copy())
+        return SparseArrayProxy.over(self._values.copy())
 
     def _refusal(self) -> Exception:
         return TypeError("can't convert Sparse layout tensor to numpy. Use Tensor.to_dense() first.")
@@ -77,7 +77,7 @@ class SparseTensor(DeviceTensor):
 
     def _parts(self) -> Coordinates:
         array = self._array
-        assert isinstance(array, SparseStandIn)
+        assert isinstance(array, SparseArrayProxy)
         return array.read()
 
     # The parts.
@@ -107,7 +107,7 @@ class SparseTensor(DeviceTensor):
     def _coalesced_(self, coalesced: builtins.bool) -> Tensor:
         """Say whether it is coalesced."""
         parts = self._parts()
-        self._stand_in().write(parts.with_values(parts.values, coalesced))
+        self._proxy().write(parts.with_values(parts.values, coalesced))
         return self
 
     def _indices(self) -> Tensor:
@@ -142,7 +142,7 @@ class SparseTensor(DeviceTensor):
         Raises:
             TypeError: it has no memory that is an array.
         """
-        raise self._stand_in()._refusal()
+        raise self._proxy()._refusal()
 
     def tolist(self) -> NoReturn:
         """Raise.
@@ -244,7 +244,7 @@ class SparseTensor(DeviceTensor):
             raise RuntimeError(f"{name} is not allowed on a Tensor that requires grad; use detach()")
 
     def _become(self, parts: Coordinates) -> Tensor:
-        self._array = SparseStandIn.over(parts)
+        self._array = SparseArrayProxy.over(parts)
         return self
 
 
@@ -275,25 +275,25 @@ class SparseBackend:
 
     def wrap(self, values: Coordinates) -> Tensor:
         """A new Tensor over Coordinates."""
-        return self.tensor(SparseStandIn.over(values))
+        return self.tensor(SparseArrayProxy.over(values))
 
-    def from_host(self, array: np.ndarray[Any, Any]) -> SparseStandIn:
+    def from_host(self, array: np.ndarray[Any, Any]) -> SparseArrayProxy:
         """What is not zero of an array."""
-        return SparseStandIn.over(of_dense(array, array.ndim))
+        return SparseArrayProxy.over(of_dense(array, array.ndim))
 
-    def to_host(self, array: SparseStandIn) -> np.ndarray[Any, Any]:
+    def to_host(self, array: SparseArrayProxy) -> np.ndarray[Any, Any]:
         """The whole array."""
         return array.read().dense()
 
-    def overwrite(self, target: SparseStandIn, source: Any) -> None:
+    def overwrite(self, target: SparseArrayProxy, source: Any) -> None:
         """Give `target` the parts of another of the same shape, which may be of another dtype."""
         parts = source.read()
         target.write(parts.with_values(parts.values.astype(target.dtype, copy=False)))
 
-    def cast(self, array: SparseStandIn, dtype: np.dtype[Any]) -> SparseStandIn:
+    def cast(self, array: SparseArrayProxy, dtype: np.dtype[Any]) -> SparseArrayProxy:
         """The same in another element type."""
         parts = array.read()
-        return SparseStandIn.over(parts.with_values(parts.values.astype(dtype)))
+        return SparseArrayProxy.over(parts.with_values(parts.values.astype(dtype)))
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
         """A new Tensor without parts."""
@@ -308,7 +308,7 @@ devices.by_key[KEY] = backend
 def parts_of(tensor: Tensor) -> Coordinates:
     """What a sparse Tensor is made of."""
     array = tensor._array
-    assert isinstance(array, SparseStandIn)
+    assert isinstance(array, SparseArrayProxy)
     return array.read()
 
 

@@ -42,7 +42,7 @@ class TorchDispatchMode(ModeBlock):
     def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
         _, args, kwargs = as_called(operator, variant, values)
         func = overload_of(operator, variant)
-        found = class_dispatch.takers(values)
+        found = class_dispatch.overriding_types(values)
         out = self.__torch_dispatch__(func, tuple(map(type, found)), args, kwargs)
         if out is NotImplemented and found:
             out = class_dispatch.hand_over(func, args, kwargs, found)

@@ -57,7 +57,7 @@ MADE = re.findall(
     self self_ self_t self_p self_array self_edge self_edges self_gradient self_needed self_version self_at self_sizes
     self_info edge_self edges_self needs_self for_self saved_self raw_saved_self of_self _self __self extra _extra
     sequence_nr metadata grad_0 grad_1 tangent_0 result result0 result1 grad grads kwargs args kind out output input
-    axis keepdims requires_grad packet i each f fget straight op kernel shape dtype count index data _fields __debug__
+    axis keepdims requires_grad packet i each f fget fast_path op kernel shape dtype count index data _fields __debug__
     from_ count_ class_
     """,
 )

@@ -384,7 +384,7 @@ def test_anomaly_mode_is_switched_once() -> None:
         no_errors(*(one for one in found if isinstance(one, BaseException)))
         runtime.autograd.set_detect_anomaly(False)
         assert modes._unusual == 0
-        assert modes.everywhere.nodes == modes.everywhere.recorded == ()
+        assert modes.process_handlers.nodes == modes.process_handlers.recorded == ()
 
     at_every_line(dict, switch(True), switch(True), check)
     at_every_line(dict, switch(True), switch(False), check)

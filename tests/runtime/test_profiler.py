@@ -35,7 +35,7 @@ def _modes_are_left() -> Iterator[None]:
     yield
     assert modes.plain == plain
     assert matmul.composite is function
-    assert modes.interest.around == modes.interest.nodes == modes.interest.recorded == ()
+    assert modes.thread_handlers.calls == modes.thread_handlers.nodes == modes.thread_handlers.recorded == ()
 
 
 def names(events: Any) -> list[str]:

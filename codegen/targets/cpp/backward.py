@@ -16,7 +16,7 @@ from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
 from codegen.targets.cpp.text import CppPrinter, Library, Place, UnprintableError
 from codegen.targets.environment import commented, quoted
 
-_TURNS = "turns"  # the variable of the loops that take turns
+_INTERLEAVED = "interleaved"  # the variable of the formulas that run block by block
 
 
 class Parameters:
@@ -72,21 +72,21 @@ class Backward:
             node = self._node()
             self.out.assign(f"Ref {name}", function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
             self.out.add(f"if (!{name}) return false;")
-        if self._in_turns:
-            self.out.add(f"Turns {_TURNS}({self.parameters.use('grad')});")
+        if self._interleaves:
+            self.out.add(f"InterleavedFormulas {_INTERLEAVED}({self.parameters.use('grad')});")
         for gradient in self.node.gradients:
             self._gradient(gradient)
             if gradient.tree is None and len(gradient.edges) == len(self.node.edges):
                 return  # it always raises
-        if self._in_turns:
-            self.out.add(f"{_TURNS}.finish();")
+        if self._interleaves:
+            self.out.add(f"{_INTERLEAVED}.finish();")
         for index, edge in enumerate(self.node.edges):
             self.out.add(f"{self.parameters.use('results')}[{index}] = gradient({_name(edge)});")
         self.out.add("return true;")
 
     @cached_property
-    def _in_turns(self) -> bool:
-        """Whether several formulas are loops that read the gradient: then these take turns."""
+    def _interleaves(self) -> bool:
+        """Whether several formulas are loops that read the gradient: then these run block by block."""
         trees = [gradient.tree for gradient in self.node.gradients if len(gradient.edges) == 1]
         formulas = [fuse(tree, self.library.operators, self.library.kernels) for tree in trees if tree is not None]
         return sum(formula is not None and formula.gradient >= 0 for formula in formulas) > 1
@@ -127,8 +127,10 @@ class Backward:
         assert gradient.text is not None
         place = Place(self.node.class_name, gradient.text, first_line(self.node))
         loops = Loops("_".join((self.node.class_name, *(edge.name for edge in edges))), self.needs)
-        turns = _TURNS if self._in_turns else None
-        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place, loops=loops, turns=turns)
+        interleaved = _INTERLEAVED if self._interleaves else None
+        printer = CppPrinter(
+            self.library, self.needs, self._spell, self.out, place, loops=loops, interleaved=interleaved
+        )
         if len(edges) == 1:
             self._one(gradient, tree, edges[0], printer)
         else:
@@ -142,10 +144,10 @@ class Backward:
         """The formula of one edge, as a loop where it can be one."""
         readers = self._later_readers(gradient)
 
-        def spent(formula: FusedFormula) -> str | None:
-            return None if formula.gradient < 0 or readers is None else self._spent(formula, readers)
+        def donated(formula: FusedFormula) -> str | None:
+            return None if formula.gradient < 0 or readers is None else self._donated(formula, readers)
 
-        printer.assign(_name(edge), tree, spent=spent)
+        printer.assign(_name(edge), tree, donated=donated)
 
     def _later_readers(self, gradient: GradientPlan) -> set[int] | None:
         """The edges with which a formula after this one reads the gradient; None if one does with any edges."""
@@ -156,7 +158,7 @@ class Backward:
             return None
         return {index for other in readers for index in other.edges}
 
-    def _spent(self, formula: FusedFormula, readers: Iterable[int]) -> str:
+    def _donated(self, formula: FusedFormula, readers: Iterable[int]) -> str:
         """The slot of the gradient, whose memory the loop may take, if none of these edges is there."""
         asked = " || ".join(self._has_edge(index) for index in sorted(readers))
         return f"{asked} ? -1 : {formula.gradient}" if asked else str(formula.gradient)

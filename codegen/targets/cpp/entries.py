@@ -33,7 +33,7 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.FLAG_OR_NONE: "is_flag_or_none({0})",
     GuardKind.NUMBER: "is_real_number({0})",
     GuardKind.NUMBER_OR_NONE: "is_real_number_or_none({0})",
-    GuardKind.NOBODY_AROUND: "nobody_around({needed})",
+    GuardKind.NO_CALL_HANDLERS: "no_call_handlers({needed})",
     GuardKind.FLOAT_DTYPE: "has_float_dtype({0})",
     GuardKind.INEXACT_DTYPE: "has_inexact_dtype({0})",
     GuardKind.NUMBER_DTYPE: "has_number_dtype({0})",
@@ -53,7 +53,7 @@ _SEVERAL: Mapping[tuple[str, ...], str] = {
 _NEEDED: Mapping[GuardKind, tuple[str, str]] = {
     GuardKind.DTYPE: ("runtime.base.dtypes", "dtype"),
     GuardKind.DTYPE_OR_NONE: ("runtime.base.dtypes", "dtype"),
-    GuardKind.NOBODY_AROUND: ("runtime.base.modes", "interest"),
+    GuardKind.NO_CALL_HANDLERS: ("runtime.base.modes", "thread_handlers"),
 }
 
 

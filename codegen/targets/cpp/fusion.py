@@ -112,7 +112,7 @@ class _Formula:
         if expr.meaning is Meaning.CONJUGATE:  # of real numbers, and only these come here
             return self.visit(expr.args[0][1])
         operator = self.operators.get(expr.schema.name)
-        if operator is None or operator.straight is None or len(operator.schema.returns) != 1:
+        if operator is None or operator.fast_path is None or len(operator.schema.returns) != 1:
             return None
         name = operator.implementation.name
         kernels = self.kernels.of(operator.implementation.module)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegen.plan.inplace import InplacePlan
 from codegen.plan.operator import OperatorPlan
-from codegen.plan.steps import StraightPlan
+from codegen.plan.steps import FastPathPlan
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.headers import WRITERS, NativeKernels
 from codegen.targets.cpp.names import cpp
@@ -24,8 +24,8 @@ def inplace_view(
     needs: Needs,
 ) -> EntryView:
     """The entry of the in-place variant; `node` is None where Python records."""
-    assert operator.straight is not None
-    entry = _InplaceEntry(operator, operator.straight, written, node, kernels, library, needs)
+    assert operator.fast_path is not None
+    entry = _InplaceEntry(operator, operator.fast_path, written, node, kernels, library, needs)
     return entry.view(f"{operator.inplace}, for {operator.schema}")
 
 
@@ -35,7 +35,7 @@ class _InplaceEntry(KernelEntry):
     def __init__(
         self,
         operator: OperatorPlan,
-        straight: StraightPlan,
+        fast_path: FastPathPlan,
         written: InplacePlan,
         node: NodeView | None,
         kernels: NativeKernels,
@@ -43,13 +43,13 @@ class _InplaceEntry(KernelEntry):
         needs: Needs,
     ) -> None:
         recorded = node if written.records else None
-        super().__init__(operator, straight, written.function, recorded, kernels, library, needs)
+        super().__init__(operator, fast_path, written.function, recorded, kernels, library, needs)
         self.written = written
         self.target = cpp(written.target)
 
     def lines(self) -> list[str]:
         self._check()
-        for conversion in self.straight.conversions:
+        for conversion in self.fast_path.conversions:
             self._convert(conversion)
         self._require()
         self._prepare()
@@ -107,7 +107,7 @@ class _InplaceEntry(KernelEntry):
 
     def _writer(self) -> Loop | None:
         """The call of a loop that writes in place, if there is one."""
-        arguments, name = self.straight.kernel.arguments, self.name_in(self.kernels.writers)
+        arguments, name = self.fast_path.kernel.arguments, self.name_in(self.kernels.writers)
         values = tuple(cpp(argument.name) for argument in arguments)
         if name is not None:
             return Call(self.needs.native(self.kernels, WRITERS, name, len(arguments)), values)

@@ -60,7 +60,7 @@ def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
         return "it saves a list"
     if len(node.edges) > MOST_EDGES:
         return "it has too many inputs"
-    if operator.straight is None or operator.node is not node:
+    if operator.fast_path is None or operator.node is not node:
         return "only the general path records it"
     return None
 

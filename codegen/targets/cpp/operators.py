@@ -13,9 +13,9 @@ from codegen.plan.steps import (
     Conversion,
     ConversionKind,
     FactoryDtype,
+    FastPathPlan,
     HistoryKind,
     ResultKind,
-    StraightPlan,
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
 from codegen.targets.cpp.headers import (
@@ -43,7 +43,7 @@ def kernels_of(operator: OperatorPlan, native: Native) -> NativeKernels:
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether an operator has a fast path, or a composite function in C++."""
-    return operator.straight is not None or is_composite(operator, kernels)
+    return operator.fast_path is not None or is_composite(operator, kernels)
 
 
 def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
@@ -63,8 +63,8 @@ def entry_view(
     """
     if operator.composite is not None:
         return FormulaEntry(operator, operator.composite, kernels, library, needs).view(str(operator.schema))
-    if operator.straight is not None:
-        entry = KernelEntry(operator, operator.straight, operator.function, node, kernels, library, needs)
+    if operator.fast_path is not None:
+        entry = KernelEntry(operator, operator.fast_path, operator.function, node, kernels, library, needs)
         return entry.view(str(operator.schema))
     assert operator.traced is not None
     return CompositeEntry(operator, operator.function, kernels, needs).view(str(operator.schema))
@@ -151,7 +151,7 @@ class KernelEntry(Entry):
     def __init__(
         self,
         operator: OperatorPlan,
-        straight: StraightPlan,
+        fast_path: FastPathPlan,
         function: str,
         node: NodeView | None,
         kernels: NativeKernels,
@@ -160,13 +160,13 @@ class KernelEntry(Entry):
     ) -> None:
         super().__init__(operator, function, kernels, needs)
         self.library = library
-        self.straight = straight
+        self.fast_path = fast_path
         self.node = node
         self.printer = CppPrinter(library, needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
 
     def lines(self) -> list[str]:
         self._check()
-        for conversion in self.straight.conversions:
+        for conversion in self.fast_path.conversions:
             self._convert(conversion)
         self._require()
         self._run_kernel()
@@ -198,13 +198,13 @@ class KernelEntry(Entry):
 
     def _run_kernel(self) -> None:
         """Declare `result`, and let a native kernel or the one in Python give it."""
-        arguments, lists = self.straight.kernel.arguments, self.straight.those(*LISTS)
+        arguments, lists = self.fast_path.kernel.arguments, self.fast_path.those(*LISTS)
         for argument in arguments:
             if argument.asked in (Asked.DTYPE, Asked.OPTIONAL_DTYPE):
                 self._convert_dtype(cpp(argument.name))
         parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
         kernel = self.needs.operators(f"{self.operator.function}_kernel")
-        run = "run_for_array" if self.straight.results.kind is ResultKind.ARRAY else "run"
+        run = "run_for_array" if self.fast_path.results.kind is ResultKind.ARRAY else "run"
         native = self.native_kernel()
         in_python = Call(run, [kernel, *parts])
         if native is None:
@@ -251,7 +251,7 @@ class KernelEntry(Entry):
 
     def native_kernel(self) -> Loop | None:
         """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-        arguments, name = self.straight.kernel.arguments, self.name_in(self.kernels.functions)
+        arguments, name = self.fast_path.kernel.arguments, self.name_in(self.kernels.functions)
         values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
         if name is not None:
             return Call(self.needs.native(self.kernels, KERNELS, name, len(arguments)), values)
@@ -264,7 +264,7 @@ class KernelEntry(Entry):
         names = [self.operator.implementation.name]
         if self.operator.elementwise is not None:
             names.insert(0, self.operator.name.base)
-        count = len(self.straight.kernel.arguments)
+        count = len(self.fast_path.kernel.arguments)
         return next((name for name in names if count in functions.get(name, ())), None)
 
     def native_loop(self, start: str = "") -> Loop | None:
@@ -273,7 +273,7 @@ class KernelEntry(Entry):
         Args:
             start: what the names of these templates begin with.
         """
-        name, arguments = self.operator.implementation.name, self.straight.kernel.arguments
+        name, arguments = self.operator.implementation.name, self.fast_path.kernel.arguments
         written = self.kernels.written.get(name)
         if written is not None:
             return self._loop_of(written, start)
@@ -296,7 +296,7 @@ class KernelEntry(Entry):
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
-        factory = self.straight.kernel.dtype
+        factory = self.fast_path.kernel.dtype
         if factory is None:
             self.out.add(f"Ref {name}numpy = numpy_dtype({name});")
         else:
@@ -326,7 +326,7 @@ class KernelEntry(Entry):
 
     def _lay_out(self) -> None:
         """Let the result lie in memory as the operator's rule says."""
-        layout = self.straight.results.layout
+        layout = self.fast_path.results.layout
         if layout is None:
             return
         operands = f"{{{', '.join(map(cpp, layout.arguments))}}}"
@@ -342,7 +342,7 @@ class KernelEntry(Entry):
         self.out.add("if (!result) return Ref();")
 
     def _wrap(self) -> None:
-        out, results = self.out, self.straight.results
+        out, results = self.out, self.fast_path.results
         if results.is_sequence:
             count = -1 if results.count is None else results.count
             masked = ", true" if results.masked else ""
@@ -370,7 +370,7 @@ class KernelEntry(Entry):
     # -- the history
 
     def _record(self) -> None:
-        history, function = self.straight.history, self.operator.function
+        history, function = self.fast_path.history, self.operator.function
         if history is None:
             return
         if history.kind is HistoryKind.UNDIFFERENTIABLE:
@@ -380,11 +380,11 @@ class KernelEntry(Entry):
             call = "record_in_python"
             parts = [self.needs.recorder(f"record_{function}"), "out.get()", *self.arguments]
         else:
-            several = self.straight.results.kind is ResultKind.SEVERAL
+            several = self.fast_path.results.kind is ResultKind.SEVERAL
             results = "reinterpret_cast<PyTupleObject*>(out.get())->ob_item" if several else "out.get()"
             call = f"{self.node.class_name}::record"
             parts = [results, *map(cpp, self.node.arguments)]
-        tests = [_WATCHED[self.straight.asked(name)].format(cpp(name)) for name in history.watched]
+        tests = [_WATCHED[self.fast_path.asked(name)].format(cpp(name)) for name in history.watched]
         self.out.when_both("grad_enabled", tests, " {")
         with self.out.block():
             self.out.unless(f"!{call}", parts, "return Ref();")

@@ -91,7 +91,7 @@ class Test:
 
 
 # The slot of the gradient whose memory a formula may take, as C++; None where it may not.
-Spent = Callable[[FusedFormula], str | None]
+Donated = Callable[[FusedFormula], str | None]
 
 
 class CppPrinter:
@@ -105,7 +105,7 @@ class CppPrinter:
         place: where the formula stands, for `#line`.
         failure: the statement that gives up when an exception is set.
         loops: collects what runs as one loop while nothing is recorded; None: all is a row of statements.
-        turns: the variable of the loops that take turns, if there are such.
+        interleaved: the variable of the formulas that run block by block, if there are such.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class CppPrinter:
         place: Place | None = None,
         failure: str = "return false;",
         loops: Loops | None = None,
-        turns: str | None = None,
+        interleaved: str | None = None,
     ) -> None:
         self.library = library
         self.needs = needs
@@ -126,18 +126,18 @@ class CppPrinter:
         self.place = place
         self.failure = failure
         self.loops = loops
-        self.turns = turns
+        self.interleaved = interleaved
         self.temporaries = 0
         self.is_placed = False  # whether the compiler has been led to the formula
 
     # -- values
 
-    def assign(self, name: str, expr: TypedExpr, declare: bool = False, spent: Spent | None = None) -> None:
+    def assign(self, name: str, expr: TypedExpr, declare: bool = False, donated: Donated | None = None) -> None:
         """Statements that give a Ref the value, and declare it if it is new."""
         if isinstance(expr, Conditional):
-            self._choose(name, expr, declare, spent)
+            self._choose(name, expr, declare, donated)
             return
-        if self._as_loop(name, expr, declare, spent):
+        if self._as_loop(name, expr, declare, donated):
             return
         call = self.owned(expr)
         self._place(expr)
@@ -145,23 +145,23 @@ class CppPrinter:
         if call.may_fail:
             self.out.add(f"if (!{name}) {self.failure}")
 
-    def _as_loop(self, name: str, expr: TypedExpr, declare: bool, spent: Spent | None) -> bool:
+    def _as_loop(self, name: str, expr: TypedExpr, declare: bool, donated: Donated | None) -> bool:
         """The value as one loop, and the statements for where it declines; False where no loop is worth it."""
         loops = self.loops
         formula = None if loops is None else fuse(expr, self.library.operators, self.library.kernels)
         if loops is None or formula is None:
             return False
-        slot = None if spent is None else spent(formula)
+        slot = None if donated is None else donated(formula)
         # What others are made of is computed at once.
-        turns = [] if spent is None or self.turns is None else [self.turns]
-        # One kernel has its statement; as a loop it can reuse the memory of the gradient, or take turns, and no more.
-        if len(formula.steps) == 1 and slot is None and not turns:
+        interleaved = [] if donated is None or self.interleaved is None else [self.interleaved]
+        # One kernel has its statement; as a loop it can reuse the memory of the gradient, or be interleaved.
+        if len(formula.steps) == 1 and slot is None and not interleaved:
             return False
         table = loops.add(formula)
         values = [self.value(tensor) for tensor in formula.tensors]
         values += [self.default(n) if isinstance(n, ParameterPlan) else self.value(n) for n in formula.numbers]
         target = f"Ref {name}" if declare else name
-        self.out.assign(target, f"{table}.run", [*turns, slot or "-1", *values])
+        self.out.assign(target, f"{table}.run", [*interleaved, slot or "-1", *values])
         self.out.add(f"if (!{name}) {{")
         self.loops = None
         with self.out.block():
@@ -275,15 +275,15 @@ class CppPrinter:
         self.out.add("}")
         return Test(target)
 
-    def _choose(self, name: str, expr: Conditional, declare: bool, spent: Spent | None) -> None:
+    def _choose(self, name: str, expr: Conditional, declare: bool, donated: Donated | None) -> None:
         if declare:
             self.out.add(f"Ref {name};")
         test = self.test(expr.test).text
         self.out.add(f"if ({test}) {{")
         with self.out.block("} else {"):
-            self.assign(name, expr.then, spent=spent)
+            self.assign(name, expr.then, donated=donated)
         with self.out.block():
-            self.assign(name, expr.orelse, spent=spent)
+            self.assign(name, expr.orelse, donated=donated)
 
     # -- parts
 

@@ -24,10 +24,10 @@ from codegen.targets.python.document import (
     laid_out,
     tuple_of,
 )
+from codegen.targets.python.fast_path import write_fast_path, write_traced
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.packets import write_sign
-from codegen.targets.python.straight import write_straight, write_traced
 from codegen.targets.python.text import PythonPrinter, forwarded, in_schema_order, signature
 from codegen.words import BUILT_IN_NAMESPACE, NumberKind
 
@@ -61,7 +61,7 @@ def operator_view(
     """The callable of an operator, and what stands beside it."""
     out, schema = "out=None" if operator.out is not None else None, str(operator.schema)
     kernel = None
-    if operator.straight is not None:
+    if operator.fast_path is not None:
         function = operator.implementation
         name = f"{module_alias(function.module)}.{function.name}"
         kernel = laid_out(Assignment([f"{operator.function}_kernel"], name))
@@ -97,8 +97,8 @@ def _body(operator: OperatorPlan) -> Lines:
     if operator.traced is not None:
         write_traced(operator, operator.traced, general, out)
         return out
-    if operator.straight is not None:
-        write_straight(operator, operator.straight, general, out)
+    if operator.fast_path is not None:
+        write_fast_path(operator, operator.fast_path, general, out)
     out.add(general)
     return out
 
@@ -120,8 +120,8 @@ def _functions(
         return (_function(name, inner, body, docstring),)
     passed = [f"{argument(p.name)}={python(p.name)}" if p.keyword_only else python(p.name) for p in parameters]
     passing = Lines()
-    passing.add(Joined("return ", call(f"{name}_straight", [*passed, *(["out=out"] if out is not None else [])])))
-    return (_function(name, public, passing, docstring), _function(f"{name}_straight", inner, body))
+    passing.add(Joined("return ", call(f"{name}_fast_path", [*passed, *(["out=out"] if out is not None else [])])))
+    return (_function(name, public, passing, docstring), _function(f"{name}_fast_path", inner, body))
 
 
 def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:

@@ -22,9 +22,9 @@ from codegen.targets.python.document import (
     laid_out,
     tuple_of,
 )
+from codegen.targets.python.fast_path import write_fast_path
 from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
-from codegen.targets.python.straight import write_straight
 from codegen.targets.python.text import forwarded, signature
 
 
@@ -192,9 +192,9 @@ def sign_view(sign: SignPlan) -> SignView:
 
 def write_sign(operator: OperatorPlan, sign: SignPlan, out: Lines) -> None:
     """The function of a sign that takes the fast path of an operator, for which it needs no call."""
-    assert sign.straight is not None
+    assert sign.fast_path is not None
     general = f"return {operator.function}_op(self, other)"
-    write_straight(operator, sign.straight, general, out)
+    write_fast_path(operator, sign.fast_path, general, out)
     out.add("kind = type(other)")
     with out.when(["kind in plain"]):
         out.add(general)

@@ -76,7 +76,7 @@ PyObject* get_requires_grad(PyObject* self, void* name) {
 
 bool is_leaf(PyObject* self) {
   PyObject* edge = as_tensor(self)->edge;
-  return edge == Py_None || edge == python.leaf || edge == python.nowhere;
+  return edge == Py_None || edge == python.leaf || edge == python.discard_gradient;
 }
 
 PyObject* get_is_leaf(PyObject* self, void* name) {

@@ -155,11 +155,11 @@ struct Python {
   PyTypeObject* tensor_type;  // runtime.Tensor
   PyTypeObject* node_type;    // runtime.graph.node.Node
   PyTypeObject* output_edge_type;
-  PyObject* leaf;       // runtime.base.state.LEAF
-  PyObject* nowhere;    // runtime.graph.node.NOWHERE
-  PyObject* untracked;  // runtime.base.state.UNTRACKED
-  PyObject* guard;      // runtime.base.sharing.GUARD
-  PyObject* marks;      // runtime.base.state.MARKS
+  PyObject* leaf;              // runtime.base.state.LEAF
+  PyObject* discard_gradient;  // runtime.graph.node.DISCARD_GRADIENT
+  PyObject* untracked;         // runtime.base.state.UNTRACKED
+  PyObject* guard;             // runtime.base.sharing.GUARD
+  PyObject* marks;             // runtime.base.state.MARKS
   PyObject* freed_error;     // runtime.graph.saved.freed_error(node)
   PyObject* modified_error;  // runtime.graph.saved.modified_error(node, name, tensor, version)
   PyObject* detached_error;  // runtime.graph.saved.detached_error(node)

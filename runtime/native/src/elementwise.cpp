@@ -43,7 +43,7 @@ LoopFunction function_for(const Loop& loop, char* const* args, int count, npy_in
     if ((steps[k] != item && steps[k] != 0) || args[k] == args[last]) return loop.function;
     bytes += size * steps[k];
   }
-  return goes_around(loop, bytes) ? loop.streaming : loop.function;
+  return bypasses_cache(loop, bytes) ? loop.streaming : loop.function;
 }
 
 }  // namespace

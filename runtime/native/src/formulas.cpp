@@ -49,9 +49,9 @@ struct Formula {
   }
 };
 
-// Elements of a loop that run before another loop has its turn: what several of them read is then in the nearest cache, and
-// all that they read and write comes and goes as steadily as in one loop.
-constexpr npy_intp kTurn = 512;
+// Elements of a loop that run before the next loop does: what several of them read is then in the nearest cache, and all
+// that they read and write comes and goes as steadily as in one loop.
+constexpr npy_intp kInterleavedBlock = 512;
 
 }  // namespace
 
@@ -64,11 +64,11 @@ struct Work {
 
 namespace {
 
-// Over the same number of elements, in turns.
-void run_in_turns(const Work* works, size_t count) {
+// Over the same number of elements, a block of each in turn.
+void run_block_by_block(const Work* works, size_t count) {
   ReleaseGil without_gil;
   parallel_for(works->size, kGrain, [&](npy_intp begin, npy_intp end) {
-    const npy_intp part = count == 1 ? end - begin : kTurn;
+    const npy_intp part = count == 1 ? end - begin : kInterleavedBlock;
     for (npy_intp start = begin; start < end; start += part) {
       for (size_t i = 0; i < count; ++i) works[i].body(start, std::min(start + part, end));
     }
@@ -78,21 +78,21 @@ void run_in_turns(const Work* works, size_t count) {
 
 // The arrays of the Tensors. A private gradient outlives the loop, and nobody is to hold its array, so that a later formula
 // may take its memory.
-std::vector<Ref> hold(PyObject* const* given, int tensors, const Turns* turns) {
+std::vector<Ref> hold(PyObject* const* given, int tensors, const InterleavedFormulas* interleaved) {
   std::vector<Ref> held;
   for (int slot = 0; slot < tensors; ++slot) {
     PyObject* tensor = given[slot];
-    if (turns != nullptr && tensor == turns->gradient() && is_private(tensor)) continue;
+    if (interleaved != nullptr && tensor == interleaved->gradient() && is_private(tensor)) continue;
     held.push_back(Ref::borrow(as_tensor(tensor)->array));
   }
   return held;
 }
 
-void run_or_wait(Turns* turns, Work work) {
-  if (turns != nullptr) {
-    turns->add(std::move(work));
+void run_or_wait(InterleavedFormulas* interleaved, Work work) {
+  if (interleaved != nullptr) {
+    interleaved->add(std::move(work));
   } else {
-    run_in_turns(&work, 1);
+    run_block_by_block(&work, 1);
   }
 }
 
@@ -115,9 +115,9 @@ struct Result {
   Ref tensor;
   bool reused;
 
-  Result(bool reuses, PyObject* spent, int type, PyArrayObject* like) : reused(reuses) {
+  Result(bool reuses, PyObject* donated, int type, PyArrayObject* like) : reused(reuses) {
     Ref fresh = reuses ? Ref() : new_array(type, PyArray_NDIM(like), PyArray_DIMS(like));
-    if (reuses || fresh) tensor = reuses ? Ref::borrow(spent) : new_tensor(std::move(fresh));
+    if (reuses || fresh) tensor = reuses ? Ref::borrow(donated) : new_tensor(std::move(fresh));
   }
 };
 
@@ -139,7 +139,7 @@ struct Joint {
 
 // The formula as one function of elements.
 Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject* const* given, int tensors,
-              Turns* turns) {
+              InterleavedFormulas* interleaved) {
   if (!result.tensor) return std::move(result.tensor);
   auto* out = array_of(result.tensor.get());
   const npy_intp size = PyArray_SIZE(out), item = PyArray_ITEMSIZE(out);
@@ -154,11 +154,11 @@ Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject*
     return std::move(result.tensor);
   }
   for (int slot = 0; slot < tensors; ++slot) bytes += size * moves[slot];
-  const LoopFunction function = !result.reused && goes_around(loop, bytes) ? loop.streaming : loop.function;
+  const LoopFunction function = !result.reused && bypasses_cache(loop, bytes) ? loop.streaming : loop.function;
   Joint body = {function, loop.data, formula.given + 1, {}, {}};
   std::copy_n(args, body.count, body.args);
   std::copy_n(moves, body.count, body.moves);
-  run_or_wait(turns, {body, size, hold(given, tensors, turns)});
+  run_or_wait(interleaved, {body, size, hold(given, tensors, interleaved)});
   return std::move(result.tensor);
 }
 
@@ -167,7 +167,7 @@ Ref run_joint(const Loop& loop, const Formula& formula, Result result, PyObject*
 namespace {
 
 // The loop over plain Tensors, of which none is to be recorded.
-Ref run_loop_of(const FormulaTable& table, int spent, PyObject* const* given, Turns* turns) {
+Ref run_loop_of(const FormulaTable& table, int donated, PyObject* const* given, InterleavedFormulas* interleaved) {
   const auto [steps, count, tensors, numbers, joint] = table;
   Formula formula;
   Operand operands[kMostSlots];
@@ -192,15 +192,16 @@ Ref run_loop_of(const FormulaTable& table, int spent, PyObject* const* given, Tu
     formula.data[slot] = operands[slot].data(type);
     formula.moves[slot] = 0;
   }
-  if (turns != nullptr && numbers > 0) {  // they live no longer than this call; what waits may read what this one writes
-    turns->finish();
-    turns = nullptr;
+  // Numbers live no longer than this call; what waits may read what this one writes.
+  if (interleaved != nullptr && numbers > 0) {
+    interleaved->finish();
+    interleaved = nullptr;
   }
   const bool alike = std::all_of(types, types + tensors, [type](int own) { return own == type; });
   if (const Loop* loop = joint != nullptr && alike ? joint(type) : nullptr) {
-    const bool reuses = spent >= 0 && formula.moves[spent] != 0 && is_private(given[spent]);
-    return run_joint(*loop, formula, Result(reuses, reuses ? given[spent] : nullptr, type, first), given, tensors,
-                     turns);
+    const bool reuses = donated >= 0 && formula.moves[donated] != 0 && is_private(given[donated]);
+    return run_joint(*loop, formula, Result(reuses, reuses ? given[donated] : nullptr, type, first), given, tensors,
+                     interleaved);
   }
   formula.count = count;
   formula.block = kBlockBytes / static_cast<npy_intp>(type == NPY_FLOAT ? sizeof(float) : sizeof(double));
@@ -229,22 +230,22 @@ Ref run_loop_of(const FormulaTable& table, int spent, PyObject* const* given, Tu
   }
   const Step& last = steps[count - 1];
   const int made = types[last.result];
-  const bool reuses = spent >= 0 && types[spent] == made && formula.moves[spent] != 0 && is_private(given[spent]) &&
+  const bool reuses = donated >= 0 && types[donated] == made && formula.moves[donated] != 0 && is_private(given[donated]) &&
                       (last_loop->in_place ||
-                       std::find(last.operands, last.operands + last.count, spent) == last.operands + last.count);
-  Ref out = std::move(Result(reuses, reuses ? given[spent] : nullptr, made, first).tensor);
+                       std::find(last.operands, last.operands + last.count, donated) == last.operands + last.count);
+  Ref out = std::move(Result(reuses, reuses ? given[donated] : nullptr, made, first).tensor);
   if (!out) return out;
   auto* result = array_of(out.get());
   formula.result = PyArray_BYTES(result);
   const npy_intp size = PyArray_SIZE(result);
   npy_intp bytes = PyArray_NBYTES(result);
   for (int slot = 0; slot < tensors; ++slot) bytes += size * formula.moves[slot];
-  if (!reuses && goes_around(*last_loop, bytes)) formula.stages[count - 1].function = last_loop->streaming;
+  if (!reuses && bypasses_cache(*last_loop, bytes)) formula.stages[count - 1].function = last_loop->streaming;
   if (size < kGrain) {
     formula.run(0, size);
   } else {
     const auto body = [formula](npy_intp begin, npy_intp end) { formula.run(begin, end); };
-    run_or_wait(turns, {body, size, hold(given, tensors, turns)});
+    run_or_wait(interleaved, {body, size, hold(given, tensors, interleaved)});
   }
   return out;
 }
@@ -256,34 +257,34 @@ bool is_large(PyObject* tensor) { return PyArray_NBYTES(array_of(tensor)) >= kLa
 }  // namespace detail
 
 // Apart from the loop, whose frame is large: what is recorded should lose no time.
-Ref FormulaTable::run_with(int spent, PyObject* const* given, Turns* turns) const {
+Ref FormulaTable::run_with(int donated, PyObject* const* given, InterleavedFormulas* interleaved) const {
   if (unusual != 0 || kernels_replaced != 0) return Ref();
-  const int most = turns != nullptr ? 0 : spent;  // of one kernel: what has to be large
+  const int checked = interleaved != nullptr ? 0 : donated;  // of one kernel: the slot that has to be large
   if (count == 1) {
-    if (most < 0 || !is_plain(given[most]) || !detail::is_large(given[most])) return Ref();
-    if (turns == nullptr && !is_private(given[spent])) return Ref();
+    if (checked < 0 || !is_plain(given[checked]) || !detail::is_large(given[checked])) return Ref();
+    if (interleaved == nullptr && !is_private(given[donated])) return Ref();
   }
   for (int slot = 0; slot < tensors; ++slot) {
     if (!is_plain(given[slot]) || (grad_enabled && requires_grad(given[slot]))) return Ref();
   }
-  return detail::run_loop_of(*this, spent, given, turns);
+  return detail::run_loop_of(*this, donated, given, interleaved);
 }
 
-void Turns::add(detail::Work&& work) {
+void InterleavedFormulas::add(detail::Work&& work) {
   if (works_ == nullptr) works_ = new std::vector<detail::Work>;
   works_->push_back(std::move(work));
 }
 
-void Turns::run() {
+void InterleavedFormulas::run() {
   for (auto first = works_->begin(); first != works_->end();) {
     const auto last = std::find_if(first, works_->end(), [&](const auto& work) { return work.size != first->size; });
-    detail::run_in_turns(&*first, static_cast<size_t>(last - first));
+    detail::run_block_by_block(&*first, static_cast<size_t>(last - first));
     first = last;
   }
   forget();
 }
 
-void Turns::forget() {
+void InterleavedFormulas::forget() {
   delete works_;
   works_ = nullptr;
 }

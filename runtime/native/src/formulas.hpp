@@ -26,15 +26,15 @@ struct Work;
 
 // Loops of the formulas of one Node, which wait for each other where they are large: what all of them read, as the gradient,
 // comes from memory once. What is to be written is not, until finish(); without it nothing is computed.
-class Turns {
+class InterleavedFormulas {
  public:
   // With the gradient, which lives longer.
-  explicit Turns(PyObject* gradient) : gradient_(gradient) {}
-  ~Turns() {
+  explicit InterleavedFormulas(PyObject* gradient) : gradient_(gradient) {}
+  ~InterleavedFormulas() {
     if (works_ != nullptr) forget();
   }
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  InterleavedFormulas(const InterleavedFormulas&) = delete;
+  InterleavedFormulas& operator=(const InterleavedFormulas&) = delete;
 
   PyObject* gradient() const { return gradient_; }
   void add(detail::Work&& work);
@@ -156,7 +156,7 @@ constexpr JointLoop joint_loop() {
 // run() gives a Tensor without history, or null without an exception where its statements have to be run: where one of
 // these would record, where dtypes differ or shapes broadcast.
 //
-// `spent`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
+// `donated`: the slot of the gradient, where no formula after this one reads it; else -1. Its memory then becomes the
 // result's, if nobody else can read it. A formula of one kernel is worth it for that alone, and where it is large; or where
 // others of the Node wait for it.
 struct FormulaTable {
@@ -167,18 +167,18 @@ struct FormulaTable {
   detail::JointLoop joint;  // null where there is none
 
   template <class... Args>
-  Ref run(int spent, Args... args) const {
+  Ref run(int donated, Args... args) const {
     PyObject* const given[] = {args...};
-    return run_with(spent, given, nullptr);
+    return run_with(donated, given, nullptr);
   }
   template <class... Args>
-  Ref run(Turns& turns, int spent, Args... args) const {
+  Ref run(InterleavedFormulas& interleaved, int donated, Args... args) const {
     PyObject* const given[] = {args...};
-    return run_with(spent, given, &turns);
+    return run_with(donated, given, &interleaved);
   }
 
  private:
-  Ref run_with(int spent, PyObject* const* given, Turns* turns) const;
+  Ref run_with(int donated, PyObject* const* given, InterleavedFormulas* interleaved) const;
 };
 
 namespace detail {

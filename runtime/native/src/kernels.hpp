@@ -47,7 +47,7 @@ inline bool takes_numbers(int type) {
 }
 
 // Whether a loop over dense operands, of which `bytes` are read and written, goes around the caches.
-inline bool goes_around(const Loop& loop, npy_intp bytes) {
+inline bool bypasses_cache(const Loop& loop, npy_intp bytes) {
   return loop.streaming != nullptr && bytes > streaming_size();
 }
 

@@ -138,7 +138,7 @@ PyObject* install(PyObject*, PyObject*, PyObject* kwargs) {
                      {"node_type", &node},
                      {"output_edge_type", &output_edge},
                      {"leaf", &python.leaf},
-                     {"nowhere", &python.nowhere},
+                     {"discard_gradient", &python.discard_gradient},
                      {"untracked", &python.untracked},
                      {"guard", &python.guard},
                      {"marks", &python.marks},

@@ -425,7 +425,7 @@ bool save(SavedInput& slot, PyObject* tensor) {
     return false;
   }
   PyObject* edge = as_tensor(tensor)->edge;
-  slot.has_history = edge != Py_None && edge != python.leaf && edge != python.nowhere;
+  slot.has_history = edge != Py_None && edge != python.leaf && edge != python.discard_gradient;
   slot.tensor = Py_NewRef(tensor);
   return true;
 }

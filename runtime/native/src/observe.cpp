@@ -135,8 +135,8 @@ PyObject* left_to_python(PyObject*, PyObject*) {
   return reasons.release();
 }
 
-bool nobody_around(PyObject* interest) {
-  Ref around(PyObject_GetAttr(interest, interned("around")));
+bool no_call_handlers(PyObject* thread_handlers) {
+  Ref around(PyObject_GetAttr(thread_handlers, interned("calls")));
   if (!around) PyErr_Clear();
   return around && PyTuple_CheckExact(around.get()) && PyTuple_GET_SIZE(around.get()) == 0;
 }

@@ -38,8 +38,8 @@ inline Ref of_operators(Ref out) {
   return out;
 }
 
-// Whether nobody stands around the operator calls of this thread; `interest` is that of runtime.base.modes.
-bool nobody_around(PyObject* interest);
+// Whether this thread has no handlers of operator calls; `thread_handlers` is that of runtime.base.modes.
+bool no_call_handlers(PyObject* thread_handlers);
 
 // An entry that leaves a call to Python while somebody watches comes here: for all calls, before its tests are looked
 // at, to have them looked at and told; and again if it still declines when it is let through.

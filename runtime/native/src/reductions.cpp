@@ -211,20 +211,20 @@ T fold_rows(const Layout& layout, const T* in) {
 }
 
 // Results whose elements wait for each other are computed side by side.
-constexpr int kAbreast = 8;
+constexpr int kRowsAtOnce = 8;
 
 template <class Fold, class T>
-void fold_abreast(const Layout& layout, const T* in, T* out, npy_intp begin, npy_intp end) {
+void fold_rows_at_once(const Layout& layout, const T* in, T* out, npy_intp begin, npy_intp end) {
   const Axis& axis = layout.inner.items[0];
-  const T* rows[kAbreast];
-  T* results[kAbreast];
+  const T* rows[kRowsAtOnce];
+  T* results[kRowsAtOnce];
   int count = 0;
   const auto finish = [&] {
-    std::fill(rows + count, rows + kAbreast, rows[0]);
-    T values[kAbreast];
-    std::fill_n(values, kAbreast, Fold::template start<T>());
+    std::fill(rows + count, rows + kRowsAtOnce, rows[0]);
+    T values[kRowsAtOnce];
+    std::fill_n(values, kRowsAtOnce, Fold::template start<T>());
     for (npy_intp i = 0; i < axis.size; ++i) {
-      for (int k = 0; k < kAbreast; ++k) values[k] = Fold::column(values[k], rows[k][i * axis.in]);
+      for (int k = 0; k < kRowsAtOnce; ++k) values[k] = Fold::column(values[k], rows[k][i * axis.in]);
     }
     for (int k = 0; k < count; ++k) *results[k] = Fold::end(values[k], layout.count);
     count = 0;
@@ -232,7 +232,7 @@ void fold_abreast(const Layout& layout, const T* in, T* out, npy_intp begin, npy
   each(layout.kept.items, layout.kept.count, begin, end, [&](npy_intp offset, npy_intp to) {
     rows[count] = in + offset;
     results[count] = out + to;
-    if (++count == kAbreast) finish();
+    if (++count == kRowsAtOnce) finish();
   });
   if (count > 0) finish();
 }
@@ -242,16 +242,16 @@ void fold_abreast(const Layout& layout, const T* in, T* out, npy_intp begin, npy
 template <class Fold, class T>
 T fold_row(const T* in, const Axis& axis) {
   if constexpr (requires { Fold::kOneByOne; }) {
-    const npy_intp part = axis.size / kAbreast;
-    if (part >= kAbreast) {
-      T values[kAbreast];
-      std::fill_n(values, kAbreast, Fold::template start<T>());
+    const npy_intp part = axis.size / kRowsAtOnce;
+    if (part >= kRowsAtOnce) {
+      T values[kRowsAtOnce];
+      std::fill_n(values, kRowsAtOnce, Fold::template start<T>());
       for (npy_intp i = 0; i < part; ++i) {
-        for (int k = 0; k < kAbreast; ++k) values[k] = Fold::column(values[k], in[(k * part + i) * axis.in]);
+        for (int k = 0; k < kRowsAtOnce; ++k) values[k] = Fold::column(values[k], in[(k * part + i) * axis.in]);
       }
-      for (int k = 1; k < kAbreast; ++k) values[0] = Fold::column(values[0], values[k]);
-      const Axis rest = {axis.size - kAbreast * part, axis.in, 0};
-      return Fold::rows(values[0], in + kAbreast * part * axis.in, &rest, 1);
+      for (int k = 1; k < kRowsAtOnce; ++k) values[0] = Fold::column(values[0], values[k]);
+      const Axis rest = {axis.size - kRowsAtOnce * part, axis.in, 0};
+      return Fold::rows(values[0], in + kRowsAtOnce * part * axis.in, &rest, 1);
     }
   }
   return Fold::rows(Fold::template start<T>(), in, &axis, 1);
@@ -276,7 +276,7 @@ void reduce(const Layout& layout, const T* in, T* out) {
   }
   parallel_for(layout.outputs, grain_for(layout.count), [&](npy_intp begin, npy_intp end) {
     if constexpr (requires { Fold::kOneByOne; }) {
-      if (is_row && end - begin > 1) return fold_abreast<Fold>(layout, in, out, begin, end);
+      if (is_row && end - begin > 1) return fold_rows_at_once<Fold>(layout, in, out, begin, end);
     }
     each(layout.kept.items, layout.kept.count, begin, end, [&](npy_intp offset, npy_intp to) {
       out[to] = Fold::end(fold_rows<Fold>(layout, in + offset), layout.count);

@@ -78,7 +78,7 @@ bool Search::add_inputs(PyObject* inputs) {
     if (!edge) return false;
     int* chain;
     Py_ssize_t output_nr = 0;
-    if (edge.get() == python.nowhere) continue;  // nothing comes to it
+    if (edge.get() == python.discard_gradient) continue;  // nothing comes to it
     if (edge.get() == python.leaf || edge.get() == Py_None) {  // a leaf that no longer requires grad
       chain = &leaf_state(input)->wanted;
       has_leaves = true;

@@ -93,7 +93,7 @@ Ref make_view(Ref array, PyObject* base, PyObject* mark) {
   if (mark != Py_None && view->writes != python.untracked) {
     const bool differentiable = std::strchr("biu", PyArray_DESCR(array_of(out.get()))->kind) == nullptr;
     // Until it is recorded, which a view of no_grad mode never is.
-    if (differentiable && as_tensor(root)->edge != Py_None) Py_SETREF(view->edge, Py_NewRef(python.nowhere));
+    if (differentiable && as_tensor(root)->edge != Py_None) Py_SETREF(view->edge, Py_NewRef(python.discard_gradient));
     Py_SETREF(view->extra, Py_NewRef(mark));
     if (!guard(view)) return Ref();
   }

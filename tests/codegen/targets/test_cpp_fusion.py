@@ -90,20 +90,22 @@ def apply_of(function: str) -> str:
 
 def test_the_last_formula_that_reads_the_gradient_may_take_its_memory() -> None:
     assert "TanhBackward0_self.run(0, grad, " in apply_of("tanh_default")
-    assert "MulBackward0_self.run(turns, has_edge(node, 1) ? -1 : 0, grad, " in apply_of("mul_Tensor")
-    assert "MulBackward0_other.run(turns, 0, grad, " in apply_of("mul_Tensor")
+    assert re.search(
+        r"MulBackward0_self.run\(\s*interleaved, has_edge\(node, 1\) \? -1 : 0, grad,", apply_of("mul_Tensor")
+    )
+    assert "MulBackward0_other.run(interleaved, 0, grad, " in apply_of("mul_Tensor")
 
 
 def test_loops_that_read_the_gradient_take_turns() -> None:
-    _, declared, formulas = apply_of("mul_Tensor").partition("Turns turns(grad);")
-    loops, finished, results = formulas.partition("turns.finish();")
+    _, declared, formulas = apply_of("mul_Tensor").partition("InterleavedFormulas interleaved(grad);")
+    loops, finished, results = formulas.partition("interleaved.finish();")
     assert declared
     assert finished
-    assert loops.count(".run(turns, ") == 2
+    assert len(re.findall(r"\.run\(\s*interleaved, ", loops)) == 2
     assert "results[0] = " in results
     # One formula waits for nobody; nor does what others are made of, which they read at once.
-    assert "turns" not in apply_of("tanh_default")
-    assert "turns" not in text_of("margin_ranking_loss_default")
+    assert "interleaved" not in apply_of("tanh_default")
+    assert "interleaved" not in text_of("margin_ranking_loss_default")
 
 
 def test_the_statements_stand_behind_the_loop() -> None:
@@ -141,9 +143,9 @@ def test_each_side_of_a_choice_is_a_loop_of_its_own() -> None:
     choice = text.partition("if (is_defined(eps_.get())) {")[2]
     with_eps, _, without = choice.partition("} else {")
     # Both may take the memory of the gradient where the formula behind them does not run.
-    spent = r"has_edge\(node, 1\) \? -1 : 1, self_.get\(\), grad, "
-    assert re.search(rf"LogitBackwardBackward0_grad_output.run\(\s*{spent}eps_", with_eps)
-    assert re.search(rf"LogitBackwardBackward0_grad_output_2.run\(\s*{spent}py::constant_0", without)
+    donated = r"has_edge\(node, 1\) \? -1 : 1, self_.get\(\), grad, "
+    assert re.search(rf"LogitBackwardBackward0_grad_output.run\(\s*{donated}eps_", with_eps)
+    assert re.search(rf"LogitBackwardBackward0_grad_output_2.run\(\s*{donated}py::constant_0", without)
 
 
 def test_one_kernel_alone_is_a_statement() -> None:

@@ -23,10 +23,10 @@ def strides(tensor: Tensor) -> tuple[int, ...]:
     return tuple(tensor.stride())
 
 
-@pytest.fixture(params=["straight", "general"])
+@pytest.fixture(params=["fast", "general"])
 def way(request: pytest.FixtureRequest) -> Any:
     """Calls as they are, and calls that a handler sees: those go the general path."""
-    if request.param == "straight":
+    if request.param == "fast":
         yield
         return
     with modes.around(lambda operator, variant, values, proceed: proceed(values)):

@@ -14,7 +14,7 @@ import pytest
 
 import runtime as torch
 from runtime import func, ops
-from runtime.base.modes import interest, plain
+from runtime.base.modes import plain, thread_handlers
 from runtime.base.tensor import Tensor
 from runtime.func import vmap
 from runtime.func.batched import BatchedTensor
@@ -105,7 +105,7 @@ def test_nothing_stays_open_after_an_error() -> None:
 
     with pytest.raises(KeyError):
         vmap(vmap(fail))(torch.ones(2, 2))
-    assert interest.around == ()
+    assert thread_handlers.calls == ()
     assert Tensor in plain
 
 

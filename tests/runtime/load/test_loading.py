@@ -134,9 +134,9 @@ def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
 
 # A package whose parts wait, with code that goes on only when another thread has come as far as it can.
 STAND_IN = """
-    from runtime.base.later import load_later, load_the_rest_later
-    load_later(__name__, ("first", "second"))
-    load_the_rest_later(__name__)
+    from runtime.base.lazy import load_lazily, load_the_rest_lazily
+    load_lazily(__name__, ("first", "second"))
+    load_the_rest_lazily(__name__)
     from threading import Event
     inside, outside = Event(), Event()
 """

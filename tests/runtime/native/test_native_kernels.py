@@ -53,9 +53,9 @@ def element_wise() -> Iterator[OperatorPlan]:
     """The operators with such a kernel whose arguments are Tensors, numbers, bools and what has a default."""
     for operator in PLAN.operators:
         parameters = list(operator.parameters)
-        if operator.straight is None:
+        if operator.fast_path is None:
             continue
-        entry = KernelEntry(operator, operator.straight, operator.function, None, KERNELS, LIBRARY, Needs())
+        entry = KernelEntry(operator, operator.fast_path, operator.function, None, KERNELS, LIBRARY, Needs())
         if entry.native_kernel() is None:
             continue
         if all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in parameters):

@@ -297,7 +297,7 @@ def test_a_chain_goes_back_in_one_piece_of_memory(reserve: None) -> None:
     assert places == {place(x.grad)}
 
 
-class TestTurns:
+class TestInterleavedFormulas:
     """Loops of one Node that read the gradient run in turns over a large one."""
 
     def check(self, x: Tensor, y: Tensor, seed: np.ndarray) -> None:

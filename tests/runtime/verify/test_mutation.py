@@ -16,7 +16,7 @@ from runtime.verify.mutation.__main__ import numbered
 from runtime.verify.mutation.changes import changes
 from support.documents import ROOT
 
-KNOWN = ROOT / "tests" / "verify" / "equivalent.json"
+KNOWN = Path(__file__).with_name("equivalent.json")
 PARTS = 120
 
 

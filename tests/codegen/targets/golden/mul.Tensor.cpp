@@ -35,12 +35,12 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   if (!other_) return false;
   Ref self_ = saved(node, "self", node->saved_self);
   if (!self_) return false;
-  Turns turns(grad);
+  InterleavedFormulas interleaved(grad);
   // self: grad * other.conj()
   Ref self_gradient;
   if (has_edge(node, 0)) {
-    self_gradient =
-        formulas::MulBackward0_self.run(turns, has_edge(node, 1) ? -1 : 0, grad, other_.get());
+    self_gradient = formulas::MulBackward0_self.run(interleaved, has_edge(node, 1) ? -1 : 0, grad,
+                                                    other_.get());
     if (!self_gradient) {
       if (PyErr_Occurred()) return false;
 #line 1 "derivatives.yaml#MulBackward0"
@@ -54,7 +54,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   // other: grad * self.conj()
   Ref other_gradient;
   if (has_edge(node, 1)) {
-    other_gradient = formulas::MulBackward0_other.run(turns, 0, grad, self_.get());
+    other_gradient = formulas::MulBackward0_other.run(interleaved, 0, grad, self_.get());
     if (!other_gradient) {
       if (PyErr_Occurred()) return false;
 #line 2 "derivatives.yaml#MulBackward0"
@@ -65,7 +65,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
       if (!other_gradient) return false;
     }
   }
-  turns.finish();
+  interleaved.finish();
   results[0] = gradient(self_gradient);
   results[1] = gradient(other_gradient);
   return true;

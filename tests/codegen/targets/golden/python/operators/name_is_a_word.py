@@ -4,10 +4,10 @@
 
 def f_default(array):
     """f(Tensor array) -> Tensor"""
-    return f_default_straight(array)
+    return f_default_fast_path(array)
 
 
-def f_default_straight(array_):
+def f_default_fast_path(array_):
     if type(array_) in plain:
         array__array = array_._array
         if (common := array__array.dtype) is float32 or common is float64 or common.kind in "biuc":

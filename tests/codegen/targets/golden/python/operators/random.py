@@ -5,7 +5,7 @@
 
 def f_default(self, *, generator=None):
     """f(Tensor self, *, Generator? generator=None) -> Tensor"""
-    if type(self) in plain and generator is None and not interest.around:
+    if type(self) in plain and generator is None and not thread_handlers.calls:
         self_array = self._array
         if (common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc":
             try:

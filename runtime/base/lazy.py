@@ -39,7 +39,7 @@ else:
     Loader = MetaPathFinder = object  # the import system asks for no more than the methods, and the module takes long
 
 
-def load_later(package: str, names: Iterable[str]) -> None:
+def load_lazily(package: str, names: Iterable[str]) -> None:
     """Put submodules into a package, the code of which runs when the first of their attributes is asked for."""
     for name in names:
         full = f"{package}.{name}"
@@ -49,7 +49,7 @@ def load_later(package: str, names: Iterable[str]) -> None:
         setattr(sys.modules[package], name, module)
 
 
-def load_the_rest_later(*packages: str) -> None:
+def load_the_rest_lazily(*packages: str) -> None:
     """From now on each module of these packages that is imported runs its code on first access."""
     _finder.packages.update(packages)
 

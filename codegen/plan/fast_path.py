@@ -16,14 +16,14 @@ from codegen.plan.steps import (
     ConversionKind,
     DefaultNumber,
     FactoryDtype,
+    FastPathArgument,
+    FastPathPlan,
     Guard,
     GuardKind,
     HistoryKind,
     HistoryPlan,
     KernelCall,
     ResultPlan,
-    StraightArgument,
-    StraightPlan,
     TracedPlan,
     in_order,
 )
@@ -53,7 +53,7 @@ _GUARDS: Mapping[Asked, GuardKind] = {
 }
 
 
-def plan_straight(
+def plan_fast_path(
     function: NativeFunction,
     implementation: tuple[str, PythonFunction],
     in_float32: bool,
@@ -61,7 +61,7 @@ def plan_straight(
     edges: Sequence[str] | None,
     undifferentiable: bool,
     of_complex: bool = False,
-) -> StraightPlan | None:
+) -> FastPathPlan | None:
     """The fast path of an operator on arrays; None where only the general path takes its arguments.
 
     Args:
@@ -78,7 +78,7 @@ def plan_straight(
     if None in asked:
         return None
     arguments = tuple(
-        StraightArgument(argument.name, kind, _size(argument) if kind in INT_LISTS else None)
+        FastPathArgument(argument.name, kind, _size(argument) if kind in INT_LISTS else None)
         for argument, kind in zip(schema.arguments, asked, strict=True)
         if kind is not None
     )
@@ -109,7 +109,7 @@ def plan_straight(
     if edges is None and undifferentiable:
         watched = tuple(argument.name for argument in arguments if argument.asked is Asked.TENSOR)
     kind = HistoryKind.UNDIFFERENTIABLE if edges is None else HistoryKind.NODE
-    return StraightPlan(
+    return FastPathPlan(
         arguments,
         _guards(function, arguments),
         dtypes,
@@ -123,10 +123,10 @@ def plan_straight(
 
 def _plan_factory(
     function: NativeFunction,
-    arguments: tuple[StraightArgument, ...],
+    arguments: tuple[FastPathArgument, ...],
     implementation: tuple[str, PythonFunction],
     results: ResultPlan,
-) -> StraightPlan | None:
+) -> FastPathPlan | None:
     """That of an operator which takes no Tensor, and has a dtype."""
     names = [argument.name for argument in arguments if argument.asked is Asked.OPTIONAL_DTYPE]
     others = [argument.name for argument in arguments if argument.asked is Asked.NOTHING]
@@ -136,7 +136,7 @@ def _plan_factory(
     if len(names) != 1 or unknown or any(_inner(types[name]) not in (FLOAT, INT) for name in others):
         return None
     converted = tuple(replace(a, asked=Asked.NUMBER) if a.name in floats else a for a in arguments)
-    return StraightPlan(
+    return FastPathPlan(
         converted,
         in_order((Guard(GuardKind.NO_MODE), *_guards(function, converted))),
         (),
@@ -150,7 +150,7 @@ def _plan_factory(
 def _plan_promoted(
     schema: FunctionSchema,
     promotion: Promotion,
-    arguments: tuple[StraightArgument, ...],
+    arguments: tuple[FastPathArgument, ...],
     limited: Sequence[str],
     takes: tuple[str, ...],
     not_half: bool,
@@ -258,22 +258,22 @@ def _asked(argument: Argument) -> Asked | None:
     return None if isinstance(inner, ListType) else Asked.NOTHING
 
 
-def _with(arguments: Sequence[StraightArgument], old: Asked, new: Asked) -> tuple[StraightArgument, ...]:
+def _with(arguments: Sequence[FastPathArgument], old: Asked, new: Asked) -> tuple[FastPathArgument, ...]:
     return tuple(replace(argument, asked=new) if argument.asked is old else argument for argument in arguments)
 
 
-def _passed(arguments: Sequence[StraightArgument]) -> tuple[StraightArgument, ...]:
+def _passed(arguments: Sequence[FastPathArgument]) -> tuple[FastPathArgument, ...]:
     return tuple(argument for argument in arguments if argument.asked not in PLACEMENTS)
 
 
-def _guards(function: NativeFunction, arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:
+def _guards(function: NativeFunction, arguments: Sequence[FastPathArgument]) -> tuple[Guard, ...]:
     guards = [Guard(_GUARDS[argument.asked], (argument.name,)) for argument in arguments if argument.asked in _GUARDS]
     if function.is_random:
-        guards.append(Guard(GuardKind.NOBODY_AROUND))
+        guards.append(Guard(GuardKind.NO_CALL_HANDLERS))
     return in_order(guards)
 
 
-def _conversions(arguments: Sequence[StraightArgument], always: ConversionKind | None = None) -> tuple[Conversion, ...]:
+def _conversions(arguments: Sequence[FastPathArgument], always: ConversionKind | None = None) -> tuple[Conversion, ...]:
     kinds = {Asked.INTS: ConversionKind.INTS, Asked.OPTIONAL_INTS: ConversionKind.OPTIONAL_INTS}
     return tuple(
         Conversion(always or kinds[argument.asked], argument.name, argument.size)
@@ -282,7 +282,7 @@ def _conversions(arguments: Sequence[StraightArgument], always: ConversionKind |
     )
 
 
-def _limited(function: NativeFunction, arguments: Sequence[StraightArgument]) -> tuple[str, ...] | None:
+def _limited(function: NativeFunction, arguments: Sequence[FastPathArgument]) -> tuple[str, ...] | None:
     """The Tensors whose dtypes have to be looked at; None where some stand in lists."""
     dtypes = function.dtypes
     if dtypes is None:
@@ -297,7 +297,7 @@ def _takes_all(function: NativeFunction) -> bool:
     return function.dtypes is not None and set(DTYPE_KINDS) - set(function.dtypes.kinds) <= {"shell"}
 
 
-def _taken(names: Sequence[str], takes: tuple[str, ...], arguments: Sequence[StraightArgument]) -> tuple[Guard, ...]:
+def _taken(names: Sequence[str], takes: tuple[str, ...], arguments: Sequence[FastPathArgument]) -> tuple[Guard, ...]:
     optional = {argument.name for argument in arguments if argument.asked is Asked.OPTIONAL_TENSOR}
     kinds = {name: GuardKind.TAKEN_OR_NONE if name in optional else GuardKind.TAKEN for name in names}
     return in_order([Guard(kind, (name,), takes) for name, kind in kinds.items()])
@@ -323,12 +323,12 @@ def plan_traced(function: NativeFunction, in_float32: bool) -> TracedPlan:
     for argument in schema.arguments:
         inner, optional = _inner(types[argument.name]), isinstance(argument.type, OptionalType)
         if inner == INT:
-            exact.append(StraightArgument(argument.name, Asked.OPTIONAL_INTEGER if optional else Asked.INTEGER))
+            exact.append(FastPathArgument(argument.name, Asked.OPTIONAL_INTEGER if optional else Asked.INTEGER))
         elif inner == BOOL and not argument.is_placement:
-            exact.append(StraightArgument(argument.name, Asked.OPTIONAL_FLAG if optional else Asked.FLAG))
+            exact.append(FastPathArgument(argument.name, Asked.OPTIONAL_FLAG if optional else Asked.FLAG))
         elif inner == ListType(INT):
             kind = Asked.OPTIONAL_INTS if optional else Asked.INTS
-            exact.append(StraightArgument(argument.name, kind, _size(argument)))
+            exact.append(FastPathArgument(argument.name, kind, _size(argument)))
     guards = [Guard(_PLAIN[type], (name,)) for name, type in types.items() if type in _PLAIN]
     guards += [Guard(_GUARDS[a.asked], (a.name,)) for a in exact if a.asked in (Asked.FLAG, Asked.OPTIONAL_FLAG)]
     limited = [name for name in types if dtypes is not None and (dtypes.arguments is None or name in dtypes.arguments)]

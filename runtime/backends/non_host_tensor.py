@@ -1,4 +1,4 @@
-"""ElsewhereTensor: what Tensors on devices and Tensors without data have in common."""
+"""NonHostTensor: what Tensors on devices and Tensors without data have in common."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import builtins
 from typing import Any, ClassVar
 
 from runtime.base import identity
+from runtime.base.array_proxies import NonHostArray, tensor_over
 from runtime.base.overriding import disabled
 from runtime.base.sharing import share
-from runtime.base.stand_in import Elsewhere, tensor_over
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType
 
 
-class ElsewhereTensor(Tensor):
-    """A Tensor whose `_array` is an Elsewhere, and which is no Tensor to the fast paths."""
+class NonHostTensor(Tensor):
+    """A Tensor whose `_array` is a NonHostArray, and which is no Tensor to the fast paths."""
 
     __slots__ = ()
 
@@ -23,15 +23,15 @@ class ElsewhereTensor(Tensor):
     __torch_function__ = disabled
     _dispatch_key: ClassVar[str]
 
-    def _elsewhere(self) -> Elsewhere:
+    def _non_host_array(self) -> NonHostArray:
         array = self._array
-        assert isinstance(array, Elsewhere)
+        assert isinstance(array, NonHostArray)
         return array
 
     @property
     def device(self) -> Device:
         """The device of the array."""
-        return Device(self._elsewhere().backend.device)
+        return Device(self._non_host_array().backend.device)
 
     def __contains__(self, element: Any) -> builtins.bool:
         return bool((self == element).any())
@@ -39,7 +39,7 @@ class ElsewhereTensor(Tensor):
     def type(self, dtype: DType | str | None = None) -> str | Tensor:
         """The name of the Tensor type, which names the device; with a dtype, the Tensor converted to it."""
         if dtype is None:
-            return f"{identity.name}.{self._elsewhere().backend.device}.{self.dtype.scalar_name}Tensor"
+            return f"{identity.name}.{self._non_host_array().backend.device}.{self.dtype.scalar_name}Tensor"
         return super().type(dtype)
 
     # Other Tensors over the same memory, and copies.
@@ -59,7 +59,7 @@ class ElsewhereTensor(Tensor):
     def data(self, value: Tensor) -> None:
         Tensor.data.__set__(self, value)  # type: ignore[attr-defined]
 
-    def _array_again(self) -> Elsewhere:
+    def _array_again(self) -> NonHostArray:
         """An array of its own with the same values."""
         raise NotImplementedError
 

@@ -14,11 +14,11 @@ from codegen.plan.steps import (
     Conversion,
     ConversionKind,
     FactoryDtype,
+    FastPathPlan,
     Guard,
     GuardKind,
     HistoryKind,
     ResultKind,
-    StraightPlan,
     TracedPlan,
 )
 from codegen.targets.literals import default_text, literal
@@ -57,7 +57,7 @@ _GUARDS: Mapping[GuardKind, str] = {
     GuardKind.FLAG_OR_NONE: "({0} is None or type({0}) is bool)",
     GuardKind.NUMBER: "type({0}) in real_numbers",
     GuardKind.NUMBER_OR_NONE: "type({0}) in optional_real_numbers",
-    GuardKind.NOBODY_AROUND: "not interest.around",
+    GuardKind.NO_CALL_HANDLERS: "not thread_handlers.calls",
 }
 # What is asked of NumPy's dtype of a Tensor: one of these holds. {0} is the dtype.
 _DTYPES: Mapping[GuardKind, tuple[str, ...]] = {
@@ -98,9 +98,9 @@ _WATCHED: Mapping[Asked, str] = {
 }
 
 
-def write_straight(operator: OperatorPlan, straight: StraightPlan, decline: str, out: Lines) -> None:
+def write_fast_path(operator: OperatorPlan, fast_path: FastPathPlan, decline: str, out: Lines) -> None:
     """The fast path; `decline` is the statement that leaves it for the general path."""
-    _Writer(operator, straight, decline, out).write()
+    _Writer(operator, fast_path, decline, out).write()
 
 
 def _taken(takes: Sequence[str]) -> list[str]:
@@ -200,19 +200,19 @@ class _DtypeTests:
 
 
 class _Writer:
-    def __init__(self, operator: OperatorPlan, straight: StraightPlan, decline: str, out: Lines) -> None:
+    def __init__(self, operator: OperatorPlan, fast_path: FastPathPlan, decline: str, out: Lines) -> None:
         self.operator = operator
-        self.straight = straight
+        self.fast_path = fast_path
         self.decline = decline
         self.out = out
 
     def write(self) -> None:
-        out, straight = self.out, self.straight
-        with out.when([_GUARDS[guard.kind].format(*map(argument, guard.arguments)) for guard in straight.guards]):
-            for name in straight.those(Asked.TENSOR):
+        out, fast_path = self.out, self.fast_path
+        with out.when([_GUARDS[guard.kind].format(*map(argument, guard.arguments)) for guard in fast_path.guards]):
+            for name in fast_path.those(Asked.TENSOR):
                 out.add(f"{argument(name)}_array = {argument(name)}._array")
-            with out.when(_DtypeTests(straight.dtypes).tests):
-                for conversion in straight.conversions:
+            with out.when(_DtypeTests(fast_path.dtypes).tests):
+                for conversion in fast_path.conversions:
                     self._convert(conversion)
                 self._call()
                 self._results()
@@ -225,7 +225,7 @@ class _Writer:
             self.out.add(f"{name} = int_tuple({name}, {conversion.size})")
 
     def _call(self) -> None:
-        kernel = self.straight.kernel
+        kernel = self.fast_path.kernel
         values: list[str] = []
         for item in kernel.arguments:
             name = argument(item.name)
@@ -242,7 +242,7 @@ class _Writer:
 
     def _results(self) -> None:
         """`out` of `result`; a result that does not fit is left to the general path to refuse."""
-        out, results = self.out, self.straight.results
+        out, results = self.out, self.fast_path.results
         if results.is_sequence:
             counted = [] if results.count is None else [f"len(result) != {results.count}"]
             arrays = "are_arrays_or_none" if results.masked else "are_arrays"
@@ -279,7 +279,7 @@ class _Writer:
 
     def _several(self) -> list[str]:
         """The elements of the list of results."""
-        results = self.straight.results
+        results = self.fast_path.results
         own, layout = self._wrapped(results.layout), results.layout
         if layout is not None and len(layout.results) != results.count:
             rest = self._wrapped(LayoutPlan(LayoutKind.CONTIGUOUS, (), ()))
@@ -296,7 +296,7 @@ class _Writer:
         """The layout of `result`. In the common case everything is contiguous, and only that is asked for."""
         if layout is None:
             return
-        tensors = self.straight.those(Asked.TENSOR)
+        tensors = self.fast_path.those(Asked.TENSOR)
         tests = []
         if layout.kind is LayoutKind.CONTIGUOUS:
             tests = ["not result.flags.c_contiguous"]
@@ -312,22 +312,22 @@ class _Writer:
             return array
         operands = []
         for name in layout.arguments:
-            asked = self.straight.asked(name)
+            asked = self.fast_path.asked(name)
             operands.append(f"{'*' if asked in LISTS else ''}{_PASSED[asked].format(argument(name))}")
         return call(f"layouts.{layout.kind.value}", [array, *operands])
 
     # -- history
 
     def _history(self) -> None:
-        history, function = self.straight.history, self.operator.function
+        history, function = self.fast_path.history, self.operator.function
         if history is None:
             return
-        watched = [_WATCHED[self.straight.asked(name)].format(argument(name)) for name in history.watched]
+        watched = [_WATCHED[self.fast_path.asked(name)].format(argument(name)) for name in history.watched]
         asked = any_of(watched)
         match history.kind:
             case HistoryKind.NODE:
                 with self.out.when([asked, "grad_mode.enabled"]):
-                    names, parameters = {item.name for item in self.straight.arguments}, self.operator.parameters
+                    names, parameters = {item.name for item in self.fast_path.arguments}, self.operator.parameters
                     values = [argument(p.name) if p.name in names else default_text(p) for p in parameters]
                     self.out.add(call(f"nodes.record_{function}", ["out", *values]))
             case HistoryKind.UNDIFFERENTIABLE:

@@ -25,13 +25,13 @@ _FLAGS = SimpleNamespace(
 _NAN = {"b": b"\x01" * 16, "f": b"\xff" * 16, "c": b"\xff" * 16, "V": b"\xff" * 16}
 
 
-class Elsewhere(np.ndarray):
+class NonHostArray(np.ndarray):
     """An array that is not NumPy's to read: its values lie on a device, or there are none."""
 
     backend: Backend
 
 
-class StandIn(Elsewhere):
+class DeviceArrayProxy(NonHostArray):
     """A device's array in the place of one of NumPy's.
 
     It is one piece of memory to all Tensors that hold it: an in-place write gives it other values. What a view operator
@@ -39,24 +39,24 @@ class StandIn(Elsewhere):
     """
 
     _values: Any
-    _base: StandIn | None = None
+    _base: DeviceArrayProxy | None = None
     _made_of: Any = None  # the values of the base that `_values` were made of
     _remake: Callable[[Any], Any] | None = None
 
     @staticmethod
-    def of(values: Any, backend: Backend) -> StandIn:
+    def of(values: Any, backend: Backend) -> DeviceArrayProxy:
         """One for an array of the backend."""
         dtype = backend.numpy_dtype(values.dtype)
         shape = tuple(values.shape)
         memory = _NAN.get(dtype.kind, _NAN["f"])
-        made = np.ndarray.__new__(StandIn, shape, dtype, memory, 0, (0,) * len(shape))
+        made = np.ndarray.__new__(DeviceArrayProxy, shape, dtype, memory, 0, (0,) * len(shape))
         made.backend = backend
         made._values = values
         return made
 
-    def view_by(self, remake: Callable[[Any], Any], values: Any) -> StandIn:
+    def view_by(self, remake: Callable[[Any], Any], values: Any) -> DeviceArrayProxy:
         """One for a view: `values`, which are `remake` of the values of this one."""
-        made = StandIn.of(values, self.backend)
+        made = DeviceArrayProxy.of(values, self.backend)
         made._base, made._made_of, made._remake = self, self.read(), remake
         return made
 
@@ -81,9 +81,9 @@ class StandIn(Elsewhere):
             )
         self._values = values
 
-    def copy(self, order: Any = "C") -> StandIn:
+    def copy(self, order: Any = "C") -> DeviceArrayProxy:
         """Other memory with the same values, which nobody writes to."""
-        return StandIn.of(self.read(), self.backend)
+        return DeviceArrayProxy.of(self.read(), self.backend)
 
     @property
     def flags(self) -> Any:
@@ -102,12 +102,12 @@ class StandIn(Elsewhere):
     # What NumPy would do with the memory.
 
     def __array_finalize__(self, made_from: Any) -> None:
-        if isinstance(made_from, StandIn):
+        if isinstance(made_from, DeviceArrayProxy):
             made_from._refuse()
 
     def __array_ufunc__(self, *args: Any, **kwargs: Any) -> NoReturn:
         for value in (*args, *kwargs.get("out", ())):
-            if isinstance(value, StandIn):
+            if isinstance(value, DeviceArrayProxy):
                 value._refuse()
         self._refuse()
 
@@ -126,25 +126,25 @@ class StandIn(Elsewhere):
 
 
 # What is known of an array without its values, and what is defined above.
-_KNOWN = frozenset(("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "base", *vars(StandIn)))
+_KNOWN = frozenset(("shape", "dtype", "ndim", "size", "itemsize", "nbytes", "base", *vars(DeviceArrayProxy)))
 for _name in dir(np.ndarray):
     if not _name.startswith("__") and _name not in _KNOWN:
-        setattr(StandIn, _name, property(StandIn._refuse))
+        setattr(DeviceArrayProxy, _name, property(DeviceArrayProxy._refuse))
 for _name in (
     "__bool__", "__int__", "__float__", "__complex__", "__index__", "__getitem__", "__setitem__", "__contains__",
     "__iter__", "__reduce__", "__reduce_ex__", "__deepcopy__", "__copy__", "__array__", "__repr__", "__str__",
     "__format__",
 ):  # fmt: skip
-    setattr(StandIn, _name, StandIn._refuse)
+    setattr(DeviceArrayProxy, _name, DeviceArrayProxy._refuse)
 for _name in ("__array_interface__", "__array_struct__", "__dlpack__", "__dlpack_device__"):
-    setattr(StandIn, _name, property(StandIn._refuse))
+    setattr(DeviceArrayProxy, _name, property(DeviceArrayProxy._refuse))
 
 
 def overwrite(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
     """Write values of the same shape, in the dtype of what is written; from one device to another, too."""
-    if isinstance(target, Elsewhere):
+    if isinstance(target, NonHostArray):
         target.backend.overwrite(target, source)
-    elif isinstance(source, Elsewhere):
+    elif isinstance(source, NonHostArray):
         np.copyto(target, source.backend.to_host(source), casting="unsafe")
     elif target.dtype is source.dtype:
         np.copyto(target, source)
@@ -155,14 +155,14 @@ def overwrite(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> Non
 
 def on_device(tensor: Tensor) -> bool:
     """Whether a Tensor is not in main memory."""
-    return isinstance(tensor._array, Elsewhere)
+    return isinstance(tensor._array, NonHostArray)
 
 
 def tensor_over(array: np.ndarray[Any, Any]) -> Tensor:
     """A new Tensor over an array, wherever its values lie."""
-    return array.backend.tensor(array) if isinstance(array, Elsewhere) else wrap(array)
+    return array.backend.tensor(array) if isinstance(array, NonHostArray) else wrap(array)
 
 
 def class_over(array: np.ndarray[Any, Any]) -> type[Tensor]:
     """The class of Tensors over such an array."""
-    return array.backend.tensor_type if isinstance(array, Elsewhere) else Tensor
+    return array.backend.tensor_type if isinstance(array, NonHostArray) else Tensor
