@@ -1,4 +1,4 @@
-"""From wheels, outside of the checkout: `python tools/outside.py` builds them and uses them as a stranger would.
+"""From wheels, outside of the checkout: `python -m tools.outside` builds them and uses them as a stranger would.
 
 It builds the wheel of this project, with its native core, and installs it into a fresh environment. There it goes the
 way of somebody with an empty folder (install, init, gradwright, pytest), and that of a package on top: it generates and

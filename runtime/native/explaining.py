@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from types import CodeType, FrameType, FunctionType
@@ -195,11 +195,21 @@ def _known(packages: tuple[str, ...]) -> Mapping[CodeType, _Known]:
             named = [(info.name, "call"), (info.inplace, "in place"), (info.out, "out")]
             for name, variant in named:
                 found = None if name is None else getattr(operators, _function_name(name), None)
-                function = getattr(found, "__wrapped__", found)
-                if name is not None and function is not None and function.__code__ not in functions:
-                    known = _Known(name, info.name, variant, package, function is not found)
-                    functions[function.__code__] = known
+                if name is None or found is None:
+                    continue
+                *outer, function = _wrapped(found)
+                # Python may wrap an operator as well: where classes take calls over.
+                is_native = not all(isinstance(each, FunctionType) for each in outer)
+                functions.setdefault(function.__code__, _Known(name, info.name, variant, package, is_native))
     return functions
+
+
+def _wrapped(function: Any) -> Iterator[Any]:
+    """A function, what it wraps, what that wraps, and so on."""
+    yield function
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
+        yield function
 
 
 def _functions() -> Mapping[CodeType, _Known]:

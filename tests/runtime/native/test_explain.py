@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 import sys
 import threading
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 import runtime
 from codegen.plan.steps import GuardKind
+from generated import operators
 from generated.guards import GUARDS
 from runtime import native
 from runtime.base.handles import watch
@@ -150,6 +153,23 @@ def test_nothing_is_watched_afterwards(x: Any) -> None:
     x.grad = None
     (x * x).sum().backward()
     assert x.grad.tolist() == [[2.0, 4.0], [6.0, 8.0]]
+
+
+def test_what_python_wraps_is_not_native(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers wrap operators; what explain() knew of these was kept, and without a core it failed from then on."""
+    function = operators.mul_Scalar
+    was_native = not isinstance(function, FunctionType)
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    monkeypatch.setattr(operators, "mul_Scalar", wrapper)
+    explaining._known.cache_clear()
+    known = {each.name: each.is_native for each in explaining._functions().values()}
+    explaining._known.cache_clear()
+    assert known["mul.Scalar"] == was_native == native.is_available()
+    assert native.explain(lambda: operators.mul_Scalar(x, 3)).result.tolist() == [[3.0, 6.0], [9.0, 12.0]]
 
 
 def test_it_does_not_nest(x: Any) -> None:
