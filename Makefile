@@ -93,7 +93,7 @@ sanitize: $(STAMP)test
 	CXX='$(CXX)' $(PY) -m codegen build --sanitize
 	GRADWRIGHT_NATIVE=build/sanitize PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
 		LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
-		$(PYTEST) tests/runtime/native tests/runtime/graph/test_engine_stress.py tests/runtime/native/test_threads.py \
+		$(PYTEST) tests/runtime/native tests/runtime/graph/test_engine_stress.py \
 		--ignore=tests/runtime/native/test_build.py --capture=sys
 
 # The interpreter and NumPy are not instrumented: reported is what the core does without a lock, where the locks are of

@@ -121,8 +121,8 @@ def page() -> str:
         "[deviations.md](deviations.md). `gradwright.install_as_torch()` and `python -m gradwright run script.py` let "
         "programs that `import torch` run on these names.",
         "",
-        "Of its other modules `torch.utils.benchmark` is not there: `timeit` and `python -m bench` measure. Pipes of "
-        "data (`torch.utils.data.datapipes`) are not there either: a loader takes any `IterableDataset`.",
+        "Of its other modules `torch.utils.benchmark` is not there: `timeit` and `python -m bench` measure.",
+        "Pipes of data (`torch.utils.data.datapipes`) are not there either: a loader takes any `IterableDataset`.",
         "",
         "| module | names | yes | differs | no |",
         "|---|---|---|---|---|",
