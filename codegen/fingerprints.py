@@ -80,10 +80,10 @@ def fingerprints(
     Args:
         functions: the operators of the file.
         entries: the derivatives of those that have some, by their names.
-        indexes: kernels, composites, helpers and rules of batching.
+        indexes: kernels, composites, helpers, rules of batching, and functions on arrays that these share.
     """
     sources = _Sources(indexes)
-    kernels, composites, _, batching = indexes
+    kernels, composites, _, batching, _ = indexes
     found = {}
     for function in functions:
         samples = samples_of(function)

@@ -20,7 +20,7 @@ PLACES = "places.json"
 ARRAY_API = "array_api"  # a folder of the runtime, as the next one is
 # The package of Gradwright's own operators.
 BASE = "generated"
-BATCHING_RULES = "func/rules"  # a folder of the runtime, as the values of PartKind are
+BATCHING_RULES = "batching/rules"  # a folder of the runtime, as the values of PartKind are
 EXAMPLES = "examples.txt"  # beside native_functions.yaml
 # JSON Schemas of the YAML, for editors.
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -132,9 +132,14 @@ class Paths:
         return PythonPart(self.runtime / "functional.py", "runtime.functional", "runtime/functional.py")
 
     @property
+    def array_functions(self) -> PythonPart:
+        """What kernels, and others that work on arrays, share."""
+        return PythonPart(self.runtime / "base" / "arrays.py", "runtime.base.arrays", "runtime/base/arrays.py")
+
+    @property
     def update_rules(self) -> PythonPart:
         """The rules by which optimizers change parameters."""
-        return PythonPart(self.runtime / "optim" / "rules.py", "runtime.optim.rules", "runtime/optim/rules.py")
+        return PythonPart(self.runtime / "update_rules.py", "runtime.update_rules", "runtime/update_rules.py")
 
     @property
     def native_kernels(self) -> tuple[Path, ...]:

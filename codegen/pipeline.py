@@ -143,7 +143,8 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool 
     )  # fmt: skip
     rules: Mapping[str, str] = {}
     if checks and library is None:
-        rules = fingerprints(functions, by_name, (kernels, composites, helpers, batching))
+        arrays = FunctionIndex([source(paths.array_functions)])
+        rules = fingerprints(functions, by_name, (kernels, composites, helpers, batching, arrays))
     made = replace(made, backends=backends, rules=rules, optimizers=tuple(map(plan_optimizer, update_rules)))
     check_own_kernels(made, paths, diagnostics, findings)
     plan = None if diagnostics else made

@@ -3,7 +3,7 @@
 import runtime as torch
 from runtime import nn
 from runtime.autograd import Function
-from runtime.autograd.function import once_differentiable
+from runtime.graph.function import once_differentiable
 
 
 class LinearFunction(Function):

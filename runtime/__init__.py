@@ -69,15 +69,6 @@ with _collector_paused():
     from runtime.amp.deprecated import *  # noqa: F403
     from runtime.amp.grad_scaler import GradScaler as GradScaler
     from runtime.amp.state import *  # noqa: F403
-    from runtime.autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-    from runtime.autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
-    from runtime.autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
-    from runtime.autograd.grad_mode import enable_grad as enable_grad
-    from runtime.autograd.grad_mode import inference_mode as inference_mode
-    from runtime.autograd.grad_mode import is_grad_enabled as is_grad_enabled
-    from runtime.autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-    from runtime.autograd.grad_mode import no_grad as no_grad
-    from runtime.autograd.grad_mode import set_grad_enabled as set_grad_enabled
     from runtime.base.creation import as_tensor as as_tensor
     from runtime.base.creation import asarray as asarray
     from runtime.base.creation import from_numpy as from_numpy
@@ -99,7 +90,7 @@ with _collector_paused():
     from runtime.base.tensor import Tensor as Tensor
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
-    from runtime.batches import vmap as vmap
+    from runtime.batching.vmap import vmap as vmap
     from runtime.conditional import cond as cond
     from runtime.files import from_dlpack as from_dlpack
     from runtime.files import from_file as from_file
@@ -139,11 +130,20 @@ with _collector_paused():
     from runtime.futures import Future as Future
     from runtime.futures import fork as fork
     from runtime.futures import wait as wait
-    from runtime.legacy import *  # noqa: F403
+    from runtime.graph.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from runtime.graph.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
+    from runtime.graph.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
+    from runtime.graph.grad_mode import enable_grad as enable_grad
+    from runtime.graph.grad_mode import inference_mode as inference_mode
+    from runtime.graph.grad_mode import is_grad_enabled as is_grad_enabled
+    from runtime.graph.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
+    from runtime.graph.grad_mode import no_grad as no_grad
+    from runtime.graph.grad_mode import set_grad_enabled as set_grad_enabled
     from runtime.load.loading import load as _load
     from runtime.load.loading import public_names as _public_names
     from runtime.lowrank import pca_lowrank as pca_lowrank
     from runtime.lowrank import svd_lowrank as svd_lowrank
+    from runtime.methods.legacy import *  # noqa: F403
     from runtime.methods.print_options import get_printoptions as get_printoptions
     from runtime.methods.print_options import printoptions as printoptions
     from runtime.methods.print_options import set_printoptions as set_printoptions

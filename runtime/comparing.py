@@ -12,9 +12,9 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import is_complex32, is_half
 from runtime.base.creation import as_tensor
 from runtime.base.tensor import Tensor
-from runtime.kernels._common import is_complex32, is_half
 
 # How far apart numbers of these types may be: relatively and absolutely.
 _TOLERANCES: dict[dtypes.dtype, tuple[float, float]] = {

@@ -7,8 +7,8 @@ from typing import Any
 
 from runtime import ops
 from runtime.base.dtypes import bool as bool_
+from runtime.base.pytree import flatten
 from runtime.base.tensor import Tensor
-from runtime.func.pytree import flatten
 
 __all__ = ["cond"]
 

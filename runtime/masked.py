@@ -17,9 +17,9 @@ from typing import Any
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
-from runtime.kernels._common import normalize_dim
 
 __all__ = [
     "amax",

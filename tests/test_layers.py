@@ -34,7 +34,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.__main__",),
     ),
     "runtime": (
-        ("runtime.native", "runtime.kernels._common", "runtime.ops", "runtime.version", "runtime.torch_version"),
+        ("runtime.native", "runtime.ops", "runtime.update_rules", "runtime.version", "runtime.torch_version"),
         ("runtime.base",),
         ("runtime.random", "runtime.kernels", "runtime.array_api"),
         ("runtime.graph",),
@@ -43,11 +43,11 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("runtime.sparse",),
         ("runtime.sparse_functions",),
         ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
-        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.batches", "runtime.files"),
-        ("runtime.upstream.gradients",),
+        ("runtime.batching",),
+        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.files"),
         # Names of PyTorch that stand on little, and what is not there.
         ("runtime.other_devices",),
-        ("runtime.settings", "runtime.symbols", "runtime.legacy", "runtime.futures", "runtime.conditional"),
+        ("runtime.settings", "runtime.symbols", "runtime.futures", "runtime.conditional"),
         ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
         ("runtime.types", "runtime.return_types", "runtime.cuda"),
         ("runtime.accelerator", "runtime.mps", "runtime.mtia", "runtime.xpu"),
@@ -87,10 +87,10 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
-    "runtime.batches": (frozenset(("runtime.func.vectorize",)), "vmap"),
+    "runtime.batching.vmap": (frozenset(("runtime.batching.vectorize",)), "vmap"),
     "runtime.files": (frozenset(("runtime.methods.dlpack", "runtime.serialization")), "files and other libraries"),
-    "runtime.autograd.backward": (
-        frozenset(("runtime.func.batched", "runtime.func.calls", "runtime.func.vmap_calls")),
+    "runtime.graph.backward": (
+        frozenset(("runtime.batching.batched", "runtime.batching.calls", "runtime.batching.vmap_calls")),
         "is_grads_batched",
     ),
     "runtime.autograd.gradcheck": (

@@ -9,10 +9,10 @@ from enum import Enum
 from typing import Any
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base import dtypes
 from runtime.base.creation import tensor
 from runtime.base.tensor import Tensor
+from runtime.graph.grad_mode import no_grad
 
 __all__ = ["GradScaler", "OptState"]
 

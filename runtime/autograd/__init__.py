@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from runtime.autograd.anomaly_mode import (
+from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from runtime.autograd.variable import Variable, is_multithreading_enabled, set_multithreading_enabled
+from runtime.base.lazy import load_lazily
+from runtime.graph.anomaly_mode import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     set_detect_anomaly,
 )
-from runtime.autograd.backward import backward, grad
-from runtime.autograd.function import Function
-from runtime.autograd.grad_mode import (
+from runtime.graph.backward import backward, grad
+from runtime.graph.function import Function
+from runtime.graph.grad_mode import (
     enable_grad,
     inference_mode,
     is_grad_enabled,
@@ -20,19 +23,27 @@ from runtime.autograd.grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from runtime.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from runtime.autograd.variable import Variable, is_multithreading_enabled, set_multithreading_enabled
-from runtime.base.lazy import load_lazily
 
 if TYPE_CHECKING:
-    from runtime.autograd import forward_ad, function, functional, graph, profiler, profiler_util
+    from runtime.autograd import (
+        anomaly_mode,
+        forward_ad,
+        function,
+        functional,
+        grad_mode,
+        graph,
+        profiler,
+        profiler_util,
+    )
 else:
-    load_lazily(__name__, ("forward_ad", "functional", "graph", "profiler", "profiler_util"))
+    _LAZY = "anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util"
+    load_lazily(__name__, _LAZY.split())
 
 __all__ = [
     "Function",
     "GradcheckError",
     "Variable",
+    "anomaly_mode",
     "backward",
     "detect_anomaly",
     "enable_grad",
@@ -40,6 +51,7 @@ __all__ = [
     "function",
     "functional",
     "grad",
+    "grad_mode",
     "gradcheck",
     "gradgradcheck",
     "graph",

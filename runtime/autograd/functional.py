@@ -23,7 +23,6 @@ from runtime.autograd.functional_arguments import (
     with_direction,
     zero_leaves,
 )
-from runtime.autograd.grad_mode import enable_grad
 from runtime.autograd.jacobians import blocks_by_row, blocks_by_tangents, blocks_in_batch, check_strategy, unsupported
 from runtime.autograd.strict_mode import (
     CONSTANT_GRADIENT,
@@ -36,6 +35,7 @@ from runtime.autograd.strict_mode import (
     completed,
 )
 from runtime.base.tensor import Tensor
+from runtime.graph.grad_mode import enable_grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

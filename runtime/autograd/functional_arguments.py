@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from runtime.autograd.backward import grad
 from runtime.base.tensor import Tensor, wrap
+from runtime.graph.backward import grad
 
 Function: TypeAlias = Callable[..., Any]
 Tensors: TypeAlias = "Tensor | tuple[Tensor, ...]"

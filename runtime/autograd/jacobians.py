@@ -9,15 +9,15 @@ import numpy as np
 
 from runtime import ops
 from runtime.autograd import forward_ad
-from runtime.autograd.backward import grad
 from runtime.autograd.functional_arguments import Bundle, Function, Gradients, Tensors, bundle
 from runtime.autograd.strict_mode import VJP
 from runtime.base.modes import plain
 from runtime.base.tensor import Tensor, wrap
-from runtime.func.batched import batch
-from runtime.func.calls import whole_batch
-from runtime.func.vmap_calls import vmap_level
+from runtime.batching.batched import batch
+from runtime.batching.calls import whole_batch
+from runtime.batching.vmap_calls import vmap_level
 from runtime.graph import engine, forward
+from runtime.graph.backward import grad
 
 
 def blocks_by_row(index: int, out: Tensor, points: Sequence[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:

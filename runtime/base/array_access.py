@@ -8,9 +8,9 @@ from typing import Any, overload
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.arrays import is_complex32, is_opaque, readable
 from runtime.base.memory import owner_of
 from runtime.base.types import CPU, Device, DType, Layout, MemoryFormat, Scalar, Size, contiguous_format, strided
-from runtime.kernels._common import is_complex32, is_opaque, readable
 
 
 class ArrayAccess:

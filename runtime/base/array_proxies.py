@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from runtime.base.arrays import converted, is_complex32, is_narrow
 from runtime.base.tensor import Tensor, wrap
-from runtime.kernels._common import converted, is_complex32, is_narrow
 
 if TYPE_CHECKING:
     from runtime.base.devices import Backend

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.arrays import converted, is_half, is_narrow, is_opaque, narrowed
 from runtime.base.state import TensorBase
 from runtime.base.types import DType
-from runtime.kernels._common import converted, is_half, is_narrow, is_opaque, narrowed
 
 _FLOAT16 = np.dtype(np.float16)
 _NUMBERS = frozenset((bool, int, float, complex))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base import identity
-from runtime.kernels._common import COMPLEX32, check_int
+from runtime.base.arrays import COMPLEX32, check_int
 
 if TYPE_CHECKING:
     from runtime.base.tensor import Tensor

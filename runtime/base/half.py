@@ -17,8 +17,8 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import COMPLEX32, converted, is_complex32, is_half, is_narrow, widened
 from runtime.base.tensor import Tensor, wrap
-from runtime.kernels._common import COMPLEX32, converted, is_complex32, is_half, is_narrow, widened
 
 P = ParamSpec("P")
 R = TypeVar("R")

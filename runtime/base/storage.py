@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base.arrays import is_complex32, narrowed, readable
 from runtime.base.dtypes import uint8
 from runtime.base.memory import bounds, owner_of
 from runtime.base.shared_memory import is_shared
 from runtime.base.types import Device, DType
-from runtime.kernels._common import is_complex32, narrowed, readable
 
 
 class _Memory:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base.arrays import converted, is_half
 from runtime.base.dtypes import dtype as DType
 from runtime.base.half import FLOAT32
 from runtime.base.keys import CPU
@@ -18,7 +19,6 @@ from runtime.base.modes import plain
 from runtime.base.tensor import Tensor
 from runtime.call.promote import to_array
 from runtime.call.results import laid_out, wrapped
-from runtime.kernels._common import converted, is_half
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

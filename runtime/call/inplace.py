@@ -11,6 +11,7 @@ from runtime import ops
 from runtime.backends.tensor import check_views
 from runtime.base import class_dispatch, modes
 from runtime.base.array_proxies import overwrite, tensor_over
+from runtime.base.arrays import is_half
 from runtime.base.dtypes import from_numpy
 from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.memory import repeats
@@ -38,7 +39,6 @@ from runtime.call.placing import placed
 from runtime.call.promote import check_castable, promoted_dtype_of
 from runtime.graph import forward, jvp, overlap, views, zero_tensors
 from runtime.graph.node import Node
-from runtime.kernels._common import is_half
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

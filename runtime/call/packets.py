@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from runtime import ops
+from runtime.base.arrays import element
 from runtime.base.describe import describe
 from runtime.base.dtypes import common_dtype
 from runtime.base.leaves import leaf
@@ -15,7 +16,6 @@ from runtime.base.overriding import hand_over, overriding_types
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
 from runtime.call.dispatch import Operator
-from runtime.kernels._common import element
 from runtime.native import core
 
 numbers = frozenset((int, float, bool, complex))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from runtime.base.arrays import COMPLEX32, converted, element, is_complex32, is_half, is_narrow
 from runtime.base.dtypes import as_dtype, can_cast, complex32, from_numpy, get_default_dtype, promoted_dtype
 from runtime.base.half import COMPLEX64, COMPLEX128, asks_dtype, computable, computed_in, rounded, shared_half
 from runtime.base.tensor import Tensor, wrap
@@ -15,7 +16,6 @@ from runtime.base.types import DType
 from runtime.call.facts import COMPUTED_KINDS, tensors_at
 from runtime.call.failures import explained
 from runtime.call.returned import check_arrays
-from runtime.kernels._common import COMPLEX32, converted, element, is_complex32, is_half, is_narrow
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor
-from runtime.kernels._common import normalize_dim
 
 # -- products of sets
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor
-from runtime.kernels._common import normalize_dim
 
 _BACKWARD, _ORTHO, _FORWARD = "backward", "ortho", "forward"
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
-from runtime.kernels._common import normalize_dim
 
 
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from math import prod
 
 from runtime import ops
+from runtime.base.arrays import normalize_dims
 from runtime.base.tensor import Tensor
-from runtime.kernels._common import normalize_dims
 from runtime.kernels.shape import broadcast_sizes
 
 

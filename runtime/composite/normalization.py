@@ -6,8 +6,8 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import is_half
 from runtime.base.tensor import Tensor
-from runtime.kernels._common import is_half
 
 
 def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:

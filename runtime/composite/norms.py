@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import inf
 
 from runtime import ops
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
-from runtime.kernels._common import normalize_dim
 
 
 def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool = False) -> Tensor:

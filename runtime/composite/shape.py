@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dim, normalize_dims
 from runtime.base.tensor import Tensor
 from runtime.base.types import MemoryFormat, contiguous_format, lies_in, preserve_format
-from runtime.kernels._common import normalize_dim, normalize_dims
 from runtime.kernels.shape import broadcast_sizes, inferred_size
 
 

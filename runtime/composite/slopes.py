@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dims
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
-from runtime.kernels._common import normalize_dims
 
 
 def gradient_scalarint(

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
-from runtime.kernels._common import normalize_dim
 
 
 def nanmean(

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.distributions import constraints
 from runtime.distributions._chances import ByChances
 from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Shape, Value
 from runtime.distributions.utils import broadcast_all
+from runtime.graph.grad_mode import no_grad
 
 
 class Binomial(ByChances):

@@ -6,7 +6,6 @@ import math
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.dtypes import finfo
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
@@ -14,6 +13,7 @@ from runtime.distributions import constraints
 from runtime.distributions._chances import ByChances
 from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Shape
+from runtime.graph.grad_mode import no_grad
 
 
 class Categorical(ByChances):

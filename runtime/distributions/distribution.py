@@ -6,12 +6,12 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
 from runtime.distributions import constraints
 from runtime.distributions.constraints import Constraint
 from runtime.distributions.utils import lazy_property
+from runtime.graph.grad_mode import no_grad
 
 Value = Tensor | float
 Shape = Iterable[int]

@@ -6,7 +6,6 @@ import math
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.dtypes import finfo
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
@@ -16,6 +15,7 @@ from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Distribution, Shape, Value
 from runtime.distributions.normal import standard_normal
 from runtime.distributions.utils import broadcast_all
+from runtime.graph.grad_mode import no_grad
 
 
 class LKJCholesky(Distribution):

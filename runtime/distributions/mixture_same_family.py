@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
 from runtime.distributions import constraints
 from runtime.distributions.categorical import Categorical
 from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Distribution, Shape
+from runtime.graph.grad_mode import no_grad
 
 
 class MixtureSameFamily(Distribution):

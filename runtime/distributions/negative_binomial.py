@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.distributions import constraints
 from runtime.distributions._chances import ByChances
@@ -13,6 +12,7 @@ from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Shape, Value
 from runtime.distributions.gamma import Gamma
 from runtime.distributions.utils import broadcast_all, lazy_property
+from runtime.graph.grad_mode import no_grad
 
 
 class NegativeBinomial(ByChances):

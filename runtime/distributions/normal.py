@@ -6,7 +6,6 @@ import math
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
 from runtime.distributions import constraints
@@ -14,6 +13,7 @@ from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Shape, Value
 from runtime.distributions.exp_family import ExponentialFamily
 from runtime.distributions.utils import broadcast_all, is_number
+from runtime.graph.grad_mode import no_grad
 
 
 class Normal(ExponentialFamily):

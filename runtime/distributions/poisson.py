@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
 from runtime.distributions import constraints
@@ -13,6 +12,7 @@ from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Shape, Value
 from runtime.distributions.exp_family import ExponentialFamily
 from runtime.distributions.utils import broadcast_all, is_number
+from runtime.graph.grad_mode import no_grad
 
 
 class Poisson(ExponentialFamily):

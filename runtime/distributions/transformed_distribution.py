@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.distributions import constraints
 from runtime.distributions.constraints import Constraint
@@ -12,6 +11,7 @@ from runtime.distributions.distribution import Distribution, Shape
 from runtime.distributions.independent import Independent
 from runtime.distributions.transforms.transform import ComposeTransform, Transform
 from runtime.distributions.utils import sum_rightmost
+from runtime.graph.grad_mode import no_grad
 
 
 class TransformedDistribution(Distribution):

@@ -9,11 +9,11 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 
 from runtime import ops
-from runtime.autograd.grad_mode import enable_grad
 from runtime.base.creation import tensor
 from runtime.base.dtypes import finfo, get_default_dtype
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
+from runtime.graph.grad_mode import enable_grad
 
 __all__ = [
     "broadcast_all",

@@ -6,13 +6,13 @@ import math
 from typing import ClassVar
 
 from runtime import ops
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.tensor import Tensor
 from runtime.base.types import Size
 from runtime.distributions import constraints
 from runtime.distributions.constraints import Constraint
 from runtime.distributions.distribution import Distribution, Shape, Value
 from runtime.distributions.utils import broadcast_all, lazy_property
+from runtime.graph.grad_mode import no_grad
 
 
 class VonMises(Distribution):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from runtime.base.tensor import Tensor
-from runtime.batches import vmap
-from runtime.func.batched import BatchedTensor
+from runtime.batching.batched import BatchedTensor
+from runtime.batching.rules.families import fallback_warnings
+from runtime.batching.vmap import vmap
 from runtime.func.functionalizing import functionalize
 from runtime.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from runtime.func.rearranging import rearrange
 from runtime.func.reverse import grad, grad_and_value, jacrev, vjp
-from runtime.func.rules.families import fallback_warnings
 from runtime.func.tangents import hessian, jacfwd, jvp, linearize
 
 __all__ = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from runtime.base.pytree import flatten
 from runtime.base.tensor import Tensor
-from runtime.func.pytree import flatten
 
 ArgNums: TypeAlias = "int | tuple[int, ...]"
 

@@ -21,16 +21,16 @@ import numpy as np
 from runtime import ops
 from runtime.base.array_proxies import on_device
 from runtime.base.modes import grad_mode
+from runtime.base.pytree import Tree, flatten, tree_map
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
+from runtime.batching.batched import batch, dress, peel
+from runtime.batching.calls import whole_batch
+from runtime.batching.levels import open_vmaps
+from runtime.batching.vmap_calls import vmap_level
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
-from runtime.func.batched import batch, dress, peel
-from runtime.func.calls import whole_batch
 from runtime.func.captured import unchanged
 from runtime.func.grad_level import GradLevel, without_history
-from runtime.func.levels import open_vmaps
-from runtime.func.pytree import Tree, flatten, tree_map
-from runtime.func.vmap_calls import vmap_level
 from runtime.graph import engine, forward
 
 

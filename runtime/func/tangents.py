@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from runtime import ops
+from runtime.base.pytree import Tree, flatten, tree_map
 from runtime.base.tensor import Tensor, wrap
+from runtime.batching.batched import BatchedTensor, batch, dress, peel
+from runtime.batching.levels import VmapLevel, open_vmaps
+from runtime.batching.vmap_calls import vmap_level
 from runtime.func.arguments import ArgNums, check_real, check_tensors, chosen_positions, split_aux, with_chosen
-from runtime.func.batched import BatchedTensor, batch, dress, peel
 from runtime.func.captured import unchanged
-from runtime.func.levels import VmapLevel, open_vmaps
-from runtime.func.pytree import Tree, flatten, tree_map
 from runtime.func.reverse import jacrev, one_hot, vjp
-from runtime.func.vmap_calls import vmap_level
 from runtime.graph import forward
 
 

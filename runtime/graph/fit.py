@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from runtime import ops
+from runtime.base.arrays import converted, is_complex32, is_half
 from runtime.base.dtypes import from_numpy
 from runtime.base.half import FLOAT32
 from runtime.base.modes import grad_mode, plain
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.linear import LinearBackward, apply_linear
-from runtime.kernels._common import converted, is_complex32, is_half
 
 
 class FitBackward(LinearBackward):

@@ -10,6 +10,7 @@ import numpy as np
 
 from runtime.base import class_dispatch
 from runtime.base.array_proxies import on_device, tensor_over
+from runtime.base.arrays import adds_up
 from runtime.base.memory import lie_alike, repeats
 from runtime.base.modes import grad_mode, plain
 from runtime.base.state import UNTRACKED
@@ -17,7 +18,6 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.graph.hooks import accumulating, replace_all, run_hooks
 from runtime.graph.node import AccumulateGrad, Node
 from runtime.graph.views import bump_version
-from runtime.kernels._common import adds_up
 from runtime.native import core
 
 _getrefcount: Callable[[object], int] | None = getattr(sys, "getrefcount", None)

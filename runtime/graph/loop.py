@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base.arrays import adds_up
 from runtime.base.modes import NodeHandler, plain
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.fit import fit, fit_leaf
@@ -22,7 +23,6 @@ from runtime.graph.hooks import apply_with_hooks, explain, run_tensor_hooks
 from runtime.graph.leaves import finish_with_hooks, is_unshared
 from runtime.graph.node import Node, OutputEdge, accumulator
 from runtime.graph.search import Search
-from runtime.kernels._common import adds_up
 
 # What is asked for where nobody searched: nothing. Runs only read it.
 _NO_LEAVES: dict[Tensor, list[int]] = {}

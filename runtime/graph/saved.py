@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.array_proxies import tensor_over
+from runtime.base.arrays import type_name as scalar_name
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
 from runtime.base.sharing import counter
@@ -18,7 +19,6 @@ from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.graph.linear import LinearBackward
 from runtime.graph.node import Node, OutputEdge
-from runtime.kernels._common import type_name as scalar_name
 
 if TYPE_CHECKING:
     import numpy as np

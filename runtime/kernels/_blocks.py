@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 
 # Elements of a block: some arrays of doubles of this length fit into the second cache.
 BLOCK = 16384

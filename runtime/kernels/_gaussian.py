@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 from runtime.native import core
 
 if TYPE_CHECKING:

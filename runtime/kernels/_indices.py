@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, element
+from runtime.base.arrays import Array, element
 
 
 def accumulate_at(out: Array, positions: Array, values: Array) -> None:

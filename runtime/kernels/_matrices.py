@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 from runtime.native import core
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from runtime.kernels._common import Array, Number
+from runtime.base.arrays import Array, Number
 
 
 def widths(values: int | Sequence[int], dims: int, name: str) -> tuple[int, ...]:

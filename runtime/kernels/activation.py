@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element
+from runtime.base.arrays import Array, Number, element
 
 
 def hardtanh(self: Array, min_val: Number = -1, max_val: Number = 1) -> Array:

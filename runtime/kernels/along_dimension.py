@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element, normalize_dim, type_name
+from runtime.base.arrays import Array, Number, element, normalize_dim, type_name
 from runtime.kernels._indices import accumulate_at, check_integer, check_range, contiguous_copy, held_as, one_dim
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, check_divisor
+from runtime.base.arrays import Array, Number, check_divisor
 
 mul = np.multiply
 div = np.true_divide

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_half
+from runtime.base.arrays import Array, is_half
 
 
 def _wide(array: Array) -> Array:

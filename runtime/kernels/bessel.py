@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 
 _FAR = 1e5  # SciPy's Airy function gives up somewhat above
 

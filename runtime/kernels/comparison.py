@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number
+from runtime.base.arrays import Array, Number
 from runtime.kernels.selection import keep, pick
 
 eq = np.equal

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from runtime.base.arrays import Array, is_half
 from runtime.base.dtypes import complex32
-from runtime.kernels._common import Array, is_half
 
 conjugate = np.conjugate
 magnitude = np.absolute

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, shaped, type_name
+from runtime.base.arrays import Array, shaped, type_name
 from runtime.kernels._windows import padded, widths, windows
 
 # So many elements of columns are made at once.

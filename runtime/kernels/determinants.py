@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 from runtime.kernels._matrices import check_square, lu_factors, swap_sign
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element, normalize_dim
+from runtime.base.arrays import Array, Number, element, normalize_dim
 
 _BLOCK = 1 << 15  # elements that a step of a backward pass makes
 

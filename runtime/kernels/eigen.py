@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 from runtime.kernels._matrices import check_square
 
 

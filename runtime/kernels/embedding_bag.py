@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, type_name
+from runtime.base.arrays import Array, type_name
 
 _SUM, _MEAN, _MAX = 0, 1, 2
 

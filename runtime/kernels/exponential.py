@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element
+from runtime.base.arrays import Array, Number, element
 
 exp = np.exp
 exp2 = np.exp2

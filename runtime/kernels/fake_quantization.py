@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_half, normalize_dim, shaped, type_name
+from runtime.base.arrays import Array, is_half, normalize_dim, shaped, type_name
 
 # What a zero point of each channel may be.
 _ZERO_POINTS = (np.int32, np.float32, np.float16)

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from runtime.base.arrays import Array, checked_sizes, is_half, is_integral, normalize_dims, type_name
 from runtime.base.memory import repeats
-from runtime.kernels._common import Array, checked_sizes, is_half, is_integral, normalize_dims, type_name
 
 # What SciPy calls each factor in a transform, and in an inverse one.
 _NORMS: Final = {True: ("backward", "ortho", "forward"), False: ("forward", "ortho", "backward")}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_half, shaped, type_name
+from runtime.base.arrays import Array, is_half, shaped, type_name
 
 
 def grouped_mm(

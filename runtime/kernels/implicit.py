@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from runtime.base.arrays import Array
 from runtime.kernels._blocks import blocked
-from runtime.kernels._common import Array
 from runtime.random import default_generator
 
 if TYPE_CHECKING:

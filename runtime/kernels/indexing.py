@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from runtime.base.arrays import Array, type_name
 from runtime.kernels import writing
-from runtime.kernels._common import Array, type_name
 from runtime.kernels._indices import accumulate_at, check_integer, check_range, contiguous_copy
 
 Indices = Sequence[Array | None]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, type_name
+from runtime.base.arrays import Array, type_name
 from runtime.kernels._matrices import check_square, conjugate_transpose, lapack, places, singular_values, svd
 
 

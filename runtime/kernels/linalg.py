@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element, is_integral, nearest_diagonal, normalize_dim, type_name
+from runtime.base.arrays import Array, Number, element, is_integral, nearest_diagonal, normalize_dim, type_name
 from runtime.kernels._matrices import check_square, lu_factors, lu_solved, singular_values, svd, triangles_solved
 
 _SMALL_NAMES = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, type_name
+from runtime.base.arrays import Array, type_name
 
 _SMALLEST = 1e-12  # of x * (1 - x), where the gradient of binary_cross_entropy divides by it
 _LEAST_LOG = -100.0  # of the logarithms in binary_cross_entropy: its value at 0 and 1 is finite

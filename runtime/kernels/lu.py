@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, type_name
+from runtime.base.arrays import Array, type_name
 from runtime.kernels._matrices import (
     broadcast_batches,
     check_matrix,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, element, type_name
+from runtime.base.arrays import Array, Number, element, type_name
 from runtime.kernels._indices import contiguous_copy, held_as
 
 

@@ -6,7 +6,7 @@ from math import factorial
 
 import numpy as np
 
-from runtime.kernels._common import Array, normalize_dim, type_name
+from runtime.base.arrays import Array, normalize_dim, type_name
 from runtime.kernels._matrices import check_square
 
 _MOST_SMALL = 8  # rows of a matrix of which many are computed side by side

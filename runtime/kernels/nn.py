@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, normalize_dim, shaped, type_name
+from runtime.base.arrays import Array, normalize_dim, shaped, type_name
 from runtime.kernels._indices import accumulate_at, check_integer, check_range
 
 DType = np.dtype[Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, normalize_dim
+from runtime.base.arrays import Array, normalize_dim
 
 
 def sort(self: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:

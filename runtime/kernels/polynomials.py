@@ -10,8 +10,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from runtime.base.arrays import Array, Number
 from runtime.kernels._blocks import blocked
-from runtime.kernels._common import Array, Number
 
 # From p(k) and p(k - 1), for k and x, the value p(k + 1), which is put into the last array; p(k - 1) is not kept.
 _Step: TypeAlias = Callable[[int, Array, Array, Array, Array], None]

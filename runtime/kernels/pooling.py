@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, shaped
+from runtime.base.arrays import Array, shaped
 from runtime.kernels._indices import accumulate_at
 from runtime.kernels._windows import padded, sums_of_ranges, windows
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.base.dtypes import finfo, from_numpy, iinfo
-from runtime.kernels._common import (
+from runtime.base.arrays import (
     Array,
     check_computed,
     checked_sizes,
@@ -25,6 +24,7 @@ from runtime.kernels._common import (
     type_name,
     widened,
 )
+from runtime.base.dtypes import finfo, from_numpy, iinfo
 from runtime.kernels._gaussian import exp_of, log1p_of, one_by_one, scaled, tan_of, turn_to_normal
 from runtime.native import core
 from runtime.random import default_generator

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import (
+from runtime.base.arrays import (
     COMPLEX32,
     Array,
     Number,

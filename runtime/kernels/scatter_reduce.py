@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, normalize_dim, type_name
+from runtime.base.arrays import Array, normalize_dim, type_name
 
 _FUNCTIONS: dict[str, Any] = {
     "sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import ZERO, Array
+from runtime.base.arrays import ZERO, Array
 
 _LARGE = 4096
 _BITS = {2: np.int16, 4: np.int32, 8: np.int64}

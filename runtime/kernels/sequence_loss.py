@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from runtime.kernels._common import Array, type_name
+from runtime.base.arrays import Array, type_name
 
 Lengths = tuple[int, ...] | list[int] | Array
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import stride_tricks
 
-from runtime.base.memory import owner_of
-from runtime.kernels._common import (
+from runtime.base.arrays import (
     COMPLEX32,
     Array,
     is_complex32,
@@ -20,6 +19,7 @@ from runtime.kernels._common import (
     normalize_dims,
     type_name,
 )
+from runtime.base.memory import owner_of
 
 
 def _strided(array: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:

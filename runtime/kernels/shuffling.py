@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 
 
 def _check(self: Array, name: str, factor: int) -> None:

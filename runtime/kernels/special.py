@@ -7,7 +7,7 @@ from math import factorial
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number
+from runtime.base.arrays import Array, Number
 
 
 def _in_scipy(function: Callable[[Array], Array], self: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, normalize_dim, type_name
+from runtime.base.arrays import Array, Number, normalize_dim, type_name
 from runtime.kernels.factory import linspace
 from runtime.kernels.ordering import kth_places
 from runtime.native import core

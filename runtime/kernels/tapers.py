@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_integral, is_stored, type_name
+from runtime.base.arrays import Array, is_integral, is_stored, type_name
 
 DType = np.dtype[Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array, is_half, normalize_dim
+from runtime.base.arrays import Array, is_half, normalize_dim
 
 
 def unique_values(self: Array, sorted: bool = True, return_inverse: bool = False) -> tuple[Array, Array]:

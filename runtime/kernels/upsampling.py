@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import Array
+from runtime.base.arrays import Array
 
 Sizes = Sequence[int]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runtime.kernels._common import Array, Number, converted, element
+from runtime.base.arrays import Array, Number, converted, element
 
 
 def copy(self: Array, src: Array) -> Array:

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.arrays import COMPLEX32
 from runtime.call.dispatch import Operator
 from runtime.call.returned import misfit
-from runtime.kernels._common import COMPLEX32
 from runtime.load.operator_info import OperatorInfo
 
 Kernel = Callable[..., Any]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 
-from runtime.autograd.backward import backward as run_backward
 from runtime.base.errors import flag
 from runtime.base.handles import RemovableHandle
 from runtime.base.modes import grad_mode
@@ -14,6 +13,7 @@ from runtime.base.sharing import guard, views_over
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED
 from runtime.base.tensor import Tensor
 from runtime.graph import forward
+from runtime.graph.backward import backward as run_backward
 from runtime.graph.views import share_requires_grad
 
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import identity
+from runtime.base.arrays import element, is_half
 from runtime.base.memory import repeats
 from runtime.base.modes import plain
 from runtime.base.sharing import shares
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version
-from runtime.kernels._common import element, is_half
 
 _EVERYTHING = slice(None)
 _MOST_ITEMS = 32  # of a list that may be read as a tuple; PyTorch took the number from old NumPy

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime.base import dtypes
+from runtime.base.arrays import readable
 from runtime.base.class_dispatch import stands_in
 from runtime.base.meta_array import MetaArray
 from runtime.base.overriding import takes_over
 from runtime.graph import forward
-from runtime.kernels._common import readable
 from runtime.methods.print_options import PrintOptions, print_options
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from runtime import ops
 from runtime.base.layouts import innermost_first
 from runtime.base.overriding import DisableTorchFunction
 from runtime.base.tensor import Tensor, wrap
-from runtime.legacy import made
+from runtime.methods.legacy import made
 
 T = TypeVar("T", bound=Tensor)
 

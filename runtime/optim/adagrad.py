@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from runtime import ops
+from runtime import ops, update_rules
 from runtime.base.tensor import Tensor
-from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
 from runtime.optim.gradient_parts import PartsOfGradient, add_parts
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
@@ -33,7 +32,7 @@ class Adagrad(ElementwiseOptimizer):
         RuntimeError: `fused` is true together with `foreach` or `differentiable`.
     """
 
-    _rule = staticmethod(rules.adagrad)
+    _rule = staticmethod(update_rules.adagrad)
 
     def __init__(
         self,

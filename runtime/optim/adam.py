@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runtime import update_rules
 from runtime.base.tensor import Tensor
-from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
 from runtime.optim.optimizer import Group, Parameters, check_betas, check_lr, check_range
 
@@ -33,7 +33,7 @@ class Adam(ElementwiseOptimizer):
         RuntimeError: `fused` is true together with `foreach` or `differentiable`.
     """
 
-    _rule = staticmethod(rules.adam)
+    _rule = staticmethod(update_rules.adam)
 
     def __init__(
         self,

@@ -12,15 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from runtime.kernels._common import is_complex32
+from runtime import update_rules
+from runtime.base.arrays import is_complex32
 from runtime.native import core
-from runtime.optim import rules
-from runtime.optim.rules import Rule, complete
+from runtime.update_rules import Rule, complete
 
 Array = np.ndarray
 
 # The rules that the native core has, by which it knows each.
-_COMPILED = {} if core is None else {getattr(rules, name): number for number, name in enumerate(core.update_rules)}
+_NAMES = () if core is None else core.update_rules
+_COMPILED = {getattr(update_rules, name): number for number, name in enumerate(_NAMES)}
 
 _BLOCK = 1 << 14
 
@@ -29,7 +30,7 @@ def step(rule: Rule, options: dict[str, Any], grad: Array, *written: Array | Non
     """A step of `rule` on whole arrays.
 
     Args:
-        rule: one of `runtime.optim.rules`.
+        rule: one of `runtime.update_rules`.
         options: those of the step, as `complete` takes them.
         grad: the gradient.
         written: the parameter and what is kept from step to step, which are changed.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runtime import update_rules
 from runtime.base.tensor import Tensor
-from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range, number_kept
 
@@ -32,7 +32,7 @@ class ASGD(ElementwiseOptimizer):
         ValueError: an option is out of its range.
     """
 
-    _rule = staticmethod(rules.asgd)
+    _rule = staticmethod(update_rules.asgd)
 
     def __init__(
         self,

@@ -14,11 +14,11 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version, check_inplace
 from runtime.optim import arrays, by_operators
 from runtime.optim.optimizer import Group, GroupOptimizer, number_kept
-from runtime.optim.rules import Rule
+from runtime.update_rules import Rule
 
 
 class ElementwiseOptimizer(GroupOptimizer):
-    """An optimizer with a rule of `runtime.optim.rules`.
+    """An optimizer with a rule of `runtime.update_rules`.
 
     A subclass names the rule, what it keeps for each parameter, and the options that it takes.
     """

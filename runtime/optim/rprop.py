@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from runtime import ops
+from runtime import ops, update_rules
 from runtime.base.tensor import Tensor
-from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
 from runtime.optim.optimizer import Group, Parameters, check_lr
 
@@ -29,7 +28,7 @@ class Rprop(ElementwiseOptimizer):
         ValueError: an option is out of its range.
     """
 
-    _rule = staticmethod(rules.rprop)
+    _rule = staticmethod(update_rules.rprop)
 
     def __init__(
         self,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runtime import update_rules
 from runtime.base.tensor import Tensor
-from runtime.optim import rules
 from runtime.optim.elementwise import ElementwiseOptimizer
 from runtime.optim.gradient_parts import add_parts
 from runtime.optim.optimizer import Group, Parameters, check_lr, check_range
@@ -32,7 +32,7 @@ class SGD(ElementwiseOptimizer):
         RuntimeError: `fused` is true together with `foreach` or `differentiable`.
     """
 
-    _rule = staticmethod(rules.sgd)
+    _rule = staticmethod(update_rules.sgd)
     _counts = False
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from runtime.kernels._common import readable
+from runtime.base.arrays import readable
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 

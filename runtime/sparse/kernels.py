@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from runtime.base.arrays import is_half
 from runtime.base.half import FLOAT32
-from runtime.kernels._common import is_half
 from runtime.sparse.coordinates import Array, Coordinates, add_in_order, empty, joined, looked_up, picked
 
 Value: TypeAlias = "Array | Coordinates"

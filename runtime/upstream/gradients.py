@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from runtime.autograd.backward import grad as gradients
-from runtime.autograd.grad_mode import enable_grad, is_grad_enabled
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
 from runtime.composite.grid import grid_sampler
 from runtime.composite.indexing import segment_reduce
+from runtime.graph.backward import grad as gradients
+from runtime.graph.grad_mode import enable_grad, is_grad_enabled
 
 
 def _through(

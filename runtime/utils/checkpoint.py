@@ -19,14 +19,14 @@ from typing import Any, Self
 from runtime import random
 from runtime.amp import autocast
 from runtime.amp.state import get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
-from runtime.autograd.backward import backward
-from runtime.autograd.function import Function
-from runtime.autograd.grad_mode import enable_grad, no_grad
 from runtime.autograd.graph import saved_tensors_hooks
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.graph import engine
+from runtime.graph.backward import backward
+from runtime.graph.function import Function
+from runtime.graph.grad_mode import enable_grad, no_grad
 from runtime.graph.saved import hook_stack
 from runtime.utils.device_states import DefaultDeviceType, get_device_states, set_device_states
 from runtime.utils.selective_checkpoint import (

@@ -10,7 +10,7 @@ import numpy as np
 from runtime import func, ops
 from runtime.autograd import grad as autograd_grad
 from runtime.base.tensor import Tensor, wrap
-from runtime.batches import vmap
+from runtime.batching.vmap import vmap
 from runtime.testing import determined, on_copies
 from runtime.verify.points import Point, all_tensors, array, assert_close, gives_nothing, tensors_in
 from runtime.verify.results import Inapplicable, Refuted, Undecided

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.errors import LinAlgError
 from runtime.base.tensor import Tensor, wrap
+from runtime.graph.grad_mode import no_grad
 from runtime.verify import numerical
 from runtime.verify.first_order import tangents_of
 from runtime.verify.points import Array, Point, array, gradients

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.keys import CPU
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_table import check_results
+from runtime.graph.grad_mode import no_grad
 from runtime.load.kernel_rules import watched
 from runtime.load.operator_info import OperatorInfo
 from runtime.random import manual_seed

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.autograd.backward import grad as autograd_grad
-from runtime.autograd.grad_mode import enable_grad
 from runtime.autograd.gradcheck.error import GradcheckError
 from runtime.base.tensor import Tensor
+from runtime.graph.backward import grad as autograd_grad
+from runtime.graph.grad_mode import enable_grad
 
 if TYPE_CHECKING:
     from runtime.autograd.gradcheck.problem import Function

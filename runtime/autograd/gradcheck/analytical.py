@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from runtime.autograd import forward_ad
-from runtime.autograd.backward import grad as autograd_grad
 from runtime.autograd.gradcheck.problem import Problem, Unit, directions, numbers
 from runtime.base.tensor import Tensor, wrap
-from runtime.func.batched import batch
-from runtime.func.calls import whole_batch
-from runtime.func.vmap_calls import vmap_level
+from runtime.batching.batched import batch
+from runtime.batching.calls import whole_batch
+from runtime.batching.vmap_calls import vmap_level
 from runtime.graph import forward
+from runtime.graph.backward import grad as autograd_grad
 
 
 def zeros(tensor: Tensor) -> np.ndarray:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autograd.grad_mode import no_grad
 from runtime.base.memory import repeats
 from runtime.base.tensor import Tensor, wrap
+from runtime.graph.grad_mode import no_grad
 
 Function = Callable[..., Any]
 

@@ -37,7 +37,7 @@ def test_either_may_come_first(first: str) -> None:
 def test_importing_does_not_load_what_is_used_later() -> None:
     others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
     others += ("pathlib", "random", "shutil", "string", "tempfile")
-    ours = [f"runtime.{name}" for name in ("call.binding", "func.vectorize", "library.custom", "nn.module")]
+    ours = [f"runtime.{name}" for name in ("call.binding", "batching.vectorize", "library.custom", "nn.module")]
     ours += [f"runtime.{name}" for name in ("optim.sgd", "methods.printing", "profiler")]
     ours += [f"runtime.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
     ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
@@ -105,10 +105,10 @@ def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
         import importlib, random, sys, threading, runtime
         sys.setswitchinterval(1e-6)
         uses = {LATER!r} + ["runtime.nn.utils", "runtime.nn.functional.gelu(runtime.ones(2))"]
-        names = ["runtime.nn.functional", "runtime.nn.utils", "runtime.func.rules.families", "runtime.func.vectorize",
-            "runtime.call.registered", "runtime.autograd.functional", "runtime.optim.sgd", "runtime.methods.printing",
-            "runtime.profiler", "runtime.call.overloads", "generated.nodes", "generated.registry",
-            "codegen.schema.types"]
+        names = ["runtime.nn.functional", "runtime.nn.utils", "runtime.batching.rules.families",
+            "runtime.batching.vectorize", "runtime.call.registered", "runtime.autograd.functional",
+            "runtime.optim.sgd", "runtime.methods.printing", "runtime.profiler", "runtime.call.overloads",
+            "generated.nodes", "generated.registry", "codegen.schema.types"]
         start, errors = threading.Barrier(16), []
         def use(number):
             todo = [(eval, text) for text in uses] + [(look_into, name) for name in names]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import runtime
-from runtime import native
+from runtime import native, update_rules
 from runtime.base.tensor import Tensor, wrap
-from runtime.optim import arrays, rules
+from runtime.optim import arrays
 from support.native_core import needs_core
 
 _ADAPTIVE = {"step": (1.0, 40.0), "beta1": (0.9,), "beta2": (0.0, 0.99), "eps": (1e-8,)}
@@ -73,8 +73,8 @@ def assert_same_bits(have: np.ndarray, want: np.ndarray) -> None:
 @needs_core
 def test_every_rule_is_compiled() -> None:
     public = {
-        name for name, value in vars(rules).items()
-        if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == rules.__name__
+        name for name, value in vars(update_rules).items()
+        if callable(value) and not name.startswith("_") and getattr(value, "__module__", "") == update_rules.__name__
     }  # fmt: skip
     assert {rule.__name__ for rule in arrays._COMPILED} == public - {"complete"} == set(RULES)
 
@@ -83,7 +83,7 @@ def test_every_rule_is_compiled() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", RULES)
 def test_a_step_is_that_of_numpy(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = getattr(rules, name)
+    rule = getattr(update_rules, name)
     count, optional, own = RULES[name]
     start = operands(count, 1100, dtype)
     for options in all_options(own):
@@ -113,7 +113,7 @@ def test_a_step_is_that_of_numpy(name: str, dtype: str, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("name", RULES)
 def test_a_step_is_that_of_numpy_at_every_size(name: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """On several threads as well."""
-    rule = getattr(rules, name)
+    rule = getattr(update_rules, name)
     count, _, own = RULES[name]
     threads = runtime.get_num_threads()
     results = []
@@ -136,7 +136,7 @@ def refused(name: str, options: Mapping[str, Any], *operands: Any) -> bool:
     """Whether the core leaves a step to Python, and all as it was."""
     before = [None if array is None else array.copy() for array in operands]
     assert native.core is not None
-    done = native.core.update_step(arrays._COMPILED[getattr(rules, name)], options, *operands)
+    done = native.core.update_step(arrays._COMPILED[getattr(update_rules, name)], options, *operands)
     if not done:
         for array, was in zip(operands, before, strict=True):
             np.testing.assert_array_equal(array, was)
@@ -187,7 +187,7 @@ def test_numbers_that_python_has_none_for_are_errors(changed: Mapping[str, float
     made = [np.ones(3, "float32") for _ in range(4)]
     assert refused("adamax", {**ADAMAX, **changed}, *made)
     with pytest.raises((ArithmeticError, np.exceptions.ComplexWarning)):
-        arrays.step(rules.adamax, {**ADAMAX, **changed}, *made)
+        arrays.step(update_rules.adamax, {**ADAMAX, **changed}, *made)
 
 
 @needs_core

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import runtime
-from runtime import nn, optim
+from runtime import nn, optim, update_rules
 from runtime.autograd import grad, gradcheck
-from runtime.optim import arrays, by_operators, lr_scheduler, rules, swa_utils
+from runtime.optim import arrays, by_operators, lr_scheduler, swa_utils
 from runtime.optim.muon import orthogonalized
 
 Made = Callable[[Any], Any]
@@ -130,9 +130,9 @@ def test_a_rule_is_the_same_on_arrays_and_by_operators(name: str, dtype: Any) ->
         start[4] *= 0.1
     here = [value.copy() for value in start]
     options = {"lr": 0.1, **options}
-    arrays.step(getattr(rules, name), options, *here)
+    arrays.step(getattr(update_rules, name), options, *here)
     there = [runtime.tensor(value) for value in start]
-    by_operators.step(getattr(rules, name), options, *there)
+    by_operators.step(getattr(update_rules, name), options, *there)
     tolerance = 1e-5 if dtype is np.float32 else 1e-12
     for one, other, before in zip(here[1:], there[1:], start[1:], strict=True):
         np.testing.assert_allclose(one, other.numpy(), rtol=tolerance, atol=tolerance)

@@ -13,10 +13,10 @@ import numpy as np
 from runtime import ops
 from runtime.base.dtypes import from_numpy
 from runtime.base.tensor import Tensor, wrap
-from runtime.func.batched import BatchedTensor, batch
-from runtime.func.calls import call, is_batched, refuse, shifted, whole_batch, with_rank
-from runtime.func.levels import VmapLevel
-from runtime.func.rules.families import aligned, dynamic, loop
+from runtime.batching.batched import BatchedTensor, batch
+from runtime.batching.calls import call, is_batched, refuse, shifted, whole_batch, with_rank
+from runtime.batching.levels import VmapLevel
+from runtime.batching.rules.families import aligned, dynamic, loop
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

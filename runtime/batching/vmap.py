@@ -41,7 +41,7 @@ def vmap(
 
     @wraps(func)
     def of_batches(*args: Any, **kwargs: Any) -> Any:
-        from runtime.func.vectorize import run_batches  # it needs much that few programs do
+        from runtime.batching.vectorize import run_batches  # it needs much that few programs do
 
         return run_batches(func, in_dims, out_dims, randomness, chunk_size, args, kwargs)
 

@@ -1,4 +1,4 @@
-"""What the rules of `runtime.func.rules` share: calling an operator on batches, and bringing batches into one shape."""
+"""What the rules of vmap share: calling an operator on batches, and bringing batches into one shape."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base.arrays import normalize_dim
 from runtime.base.tensor import Tensor, wrap
-from runtime.func.batched import BatchedTensor, batch, value_at
-from runtime.func.levels import VmapLevel
-from runtime.kernels._common import normalize_dim
+from runtime.batching.batched import BatchedTensor, batch, value_at
+from runtime.batching.levels import VmapLevel
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime import ops
+from runtime.base.pytree import Tree, flatten, spread
 from runtime.base.tensor import Tensor
-from runtime.func.batched import batch
-from runtime.func.calls import is_batched, whole_batch
-from runtime.func.levels import VmapLevel
-from runtime.func.pytree import Tree, flatten, spread
-from runtime.func.vmap_calls import vmap_level
+from runtime.batching.batched import batch
+from runtime.batching.calls import is_batched, whole_batch
+from runtime.batching.levels import VmapLevel
+from runtime.batching.vmap_calls import vmap_level
 from runtime.random import default_generator
 
 

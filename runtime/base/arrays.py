@@ -1,4 +1,4 @@
-"""What the kernel modules share: types, dimension arguments, common errors."""
+"""What modules that work on NumPy arrays share: types, dimension arguments, elements of a dtype, common errors."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from codegen.schema.types import base_type
 from runtime import ops
 from runtime.base.dtypes import common_dtype, from_numpy
 from runtime.base.tensor import Tensor
-from runtime.func.batched import BatchedTensor, batch
-from runtime.func.calls import (
+from runtime.batching.batched import BatchedTensor, batch
+from runtime.batching.calls import (
     UNBATCHED_TARGET,
     call,
     flattened,
@@ -23,7 +23,7 @@ from runtime.func.calls import (
     with_rank,
     wrapped,
 )
-from runtime.func.levels import VmapLevel
+from runtime.batching.levels import VmapLevel
 from runtime.graph import forward
 
 if TYPE_CHECKING:

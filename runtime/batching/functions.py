@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from runtime import ops
-from runtime.autograd.function import Function, FunctionNode
+from runtime.base.pytree import flatten
 from runtime.base.tensor import Tensor
-from runtime.func.batched import BatchedTensor, batch
-from runtime.func.calls import is_batched, value_of, whole_batch
-from runtime.func.levels import VmapLevel
-from runtime.func.pytree import flatten
-from runtime.func.user_rules import batch_dims, batch_values, by_rule, dressed
+from runtime.batching.batched import BatchedTensor, batch
+from runtime.batching.calls import is_batched, value_of, whole_batch
+from runtime.batching.levels import VmapLevel
+from runtime.batching.user_rules import batch_dims, batch_values, by_rule, dressed
+from runtime.graph.function import Function, FunctionNode
 
 
 def apply_batched(function: type[Function], args: tuple[Any, ...]) -> Any:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.func.batched import batch
-from runtime.func.calls import call, is_batched, refuse, whole_batch
-from runtime.func.levels import VmapLevel
-from runtime.func.rules.families import aligned, loop
+from runtime.batching.batched import batch
+from runtime.batching.calls import call, is_batched, refuse, whole_batch
+from runtime.batching.levels import VmapLevel
+from runtime.batching.rules.families import aligned, loop
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

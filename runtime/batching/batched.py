@@ -16,7 +16,7 @@ import numpy as np
 from runtime.base.overriding import disabled
 from runtime.base.state import TensorBase
 from runtime.base.tensor import Tensor
-from runtime.func.levels import VmapLevel
+from runtime.batching.levels import VmapLevel
 from runtime.graph.linear import ArrayMap, LinearBackward, apply_linear
 from runtime.graph.views import bump_version
 

@@ -12,10 +12,10 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.modes import Variant
-from runtime.func.batched import BatchedTensor
-from runtime.func.functions import apply_batched
-from runtime.func.levels import VmapLevel
-from runtime.func.rules import RANDOM_RULES, perform
+from runtime.batching.batched import BatchedTensor
+from runtime.batching.functions import apply_batched
+from runtime.batching.levels import VmapLevel
+from runtime.batching.rules import RANDOM_RULES, perform
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

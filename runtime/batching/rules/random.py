@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.base.modes import Variant
 from runtime.base.tensor import Tensor
-from runtime.func.batched import batch
-from runtime.func.calls import is_batched, whole_batch, with_rank
-from runtime.func.levels import VmapLevel
+from runtime.batching.batched import batch
+from runtime.batching.calls import is_batched, whole_batch, with_rank
+from runtime.batching.levels import VmapLevel
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

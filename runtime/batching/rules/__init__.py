@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from runtime import ops
 from runtime.base.modes import Variant, grad_mode
 from runtime.base.tensor import Tensor
-from runtime.func.batched import BatchedTensor
-from runtime.func.calls import UNBATCHED_TARGET, call, is_batched
-from runtime.func.levels import VmapLevel
-from runtime.func.rules import convolution, families, indexing, nn, products, random, shapes
-from runtime.func.user_rules import by_rule
+from runtime.batching.batched import BatchedTensor
+from runtime.batching.calls import UNBATCHED_TARGET, call, is_batched
+from runtime.batching.levels import VmapLevel
+from runtime.batching.rules import convolution, families, indexing, nn, products, random, shapes
+from runtime.batching.user_rules import by_rule
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
-from runtime.func.batched import batch
-from runtime.func.calls import call, flattened, refuse, shifted, shifted_all, whole_batch, with_rank, wrapped
-from runtime.func.levels import VmapLevel
-from runtime.func.rules.families import loop
+from runtime.batching.batched import batch
+from runtime.batching.calls import call, flattened, refuse, shifted, shifted_all, whole_batch, with_rank, wrapped
+from runtime.batching.levels import VmapLevel
+from runtime.batching.rules.families import loop
 from runtime.kernels.shape import inferred_size
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from runtime import ops
+from runtime.base.pytree import flatten, spread, tree_map
 from runtime.base.tensor import Tensor
-from runtime.func.batched import batch
-from runtime.func.calls import is_batched, value_of
-from runtime.func.levels import VmapLevel
-from runtime.func.pytree import flatten, spread, tree_map
+from runtime.batching.batched import batch
+from runtime.batching.calls import is_batched, value_of
+from runtime.batching.levels import VmapLevel
 
 
 class VmapInfo(NamedTuple):

@@ -16,8 +16,8 @@ import runtime as torch
 from runtime import func, ops
 from runtime.base.modes import plain, thread_handlers
 from runtime.base.tensor import Tensor
+from runtime.batching.batched import BatchedTensor
 from runtime.func import vmap
-from runtime.func.batched import BatchedTensor
 
 
 def values(*shape: int, seed: int = 0) -> Tensor:
