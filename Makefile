@@ -20,7 +20,7 @@ PART ?=
 ROTATE ?= 1/10
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(if $(PART),--part $(PART)) --rotate $(ROTATE)
 # What depends on the core. The generator does not load it.
-OF_THE_RUNTIME = tests/runtime tests/packages tests/test_docstrings.py tests/test_examples.py
+OF_THE_RUNTIME = tests/runtime tests/gradwright tests/packages tests/test_docstrings.py tests/test_examples.py
 # One thread a process: the arrays in tests are small, and several workers share the cores.
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1

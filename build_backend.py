@@ -34,8 +34,6 @@ Settings = Mapping[str, str | list[str]]
 ROOT = Path(__file__).resolve().parent
 # Packed as `generated` (pyproject.toml).  Not the checkout's own, which may hold an extension of the checkout.
 STAGE = ROOT / "build" / "wheel" / "generated"
-# Packed into `gradwright`.
-SECOND_NAMES = ROOT / "build" / "wheel" / "gradwright"
 # Of the generator; the native core needs NumPy's headers.
 REQUIRES = ["numpy>=2.1", "PyYAML>=6.0", "Jinja2>=3.1", "rich>=13.0"]
 
@@ -74,7 +72,6 @@ def build_wheel(
         RuntimeError: The generator found errors in the YAML.
     """
     _generate()
-    _name_modules_twice()
     given = dict(config_settings or {})
     reason = _why_not()
     if reason is None:
@@ -115,19 +112,3 @@ def _generate() -> None:
     if finished.returncode != 0:
         raise RuntimeError(f"python -m codegen failed, so there is nothing to pack:\n{finished.stdout}")
     shutil.rmtree(STAGE / "__pycache__", ignore_errors=True)  # an installer makes its own
-
-
-def _name_modules_twice() -> None:
-    """Write files for `gradwright.nn` and its like, which `gradwright/names.py` finds when a program runs.
-
-    Only type checkers read them: they know modules by their files.
-    """
-    shutil.rmtree(SECOND_NAMES, ignore_errors=True)
-    modules = ROOT / "runtime"
-    for file in modules.glob("**/*.py"):
-        place = file.relative_to(modules)
-        if place != Path("__init__.py"):
-            name = ".".join((modules.name, *place.with_suffix("").parts)).removesuffix(".__init__")
-            second = SECOND_NAMES / place
-            second.parent.mkdir(parents=True, exist_ok=True)
-            second.write_text(f'"""{name} for type checkers."""\n\nfrom {name} import *\n', encoding="utf-8")

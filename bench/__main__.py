@@ -56,7 +56,7 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--smoke", action="store_true", help="small inputs: does everything run?  The ratios mean little"
     )
-    parser.add_argument("--subject", default="runtime", help="the library to measure (default: runtime)")
+    parser.add_argument("--subject", default="gradwright", help="the library to measure (default: gradwright)")
     parser.add_argument("--reference", default="torch", help="the library to compare with (default: torch)")
     return parser.parse_args(argv)
 

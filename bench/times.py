@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _FORMULA = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()"
 _KERNEL = "runtime/native/src/softmax.cpp"
 _RUN = """
-import runtime
-x = runtime.zeros(3).requires_grad_()
+import gradwright
+x = gradwright.zeros(3).requires_grad_()
 {call}.sum().backward()
 assert x.grad[0] == {grad}
 """

@@ -1,4 +1,4 @@
-"""The project's YAML and its checksum: all that `import runtime` needs to know of the generator.
+"""The project's YAML and its checksum: all that `import gradwright` needs to know of the generator.
 
 It asks at every start whether the generated code was made of this YAML, so here is nothing of pathlib, json and
 hashlib: to import those takes longer than to answer.

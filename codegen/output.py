@@ -36,7 +36,7 @@ def manifest_text(
 ) -> str:
     """The text of the manifest: what the output was made from, and what it is.
 
-    `rules` has a word for each operator; they stand on one line, because `import runtime` reads the lines.
+    `rules` has a word for each operator; they stand on one line, because `import gradwright` reads the lines.
     """
     inputs = paths.inputs
     contents: dict[str, object] = {

@@ -127,6 +127,11 @@ class Paths:
         return self.native_functions.parent / EXAMPLES
 
     @property
+    def public_package(self) -> Path:
+        """The package with PyTorch's names, whose modules hide operators of their names."""
+        return self.runtime.parent / "gradwright"
+
+    @property
     def functions_by_hand(self) -> PythonPart:
         """Functions of the public API that are written by hand, and hide operators of their names."""
         return PythonPart(self.runtime / "functional.py", "runtime.functional", "runtime/functional.py")

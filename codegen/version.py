@@ -1,3 +1,3 @@
-"""The version of Gradwright, as pyproject.toml has it; `runtime.__version__`."""
+"""The version of Gradwright, as pyproject.toml has it; `gradwright.__version__`."""
 
 VERSION = "0.1.0"

@@ -66,7 +66,7 @@ PROPERTIES = (
     "transposed", "second", "second_complex", "modes", "undefined", "needed", "saved", "dtypes", "layouts", "empty",
     "inplace", "out", "inputs", "batching", "native",
 )  # fmt: skip
-"""What `verify` proves of an operator: the names of the properties in runtime/verify/table.py."""
+"""What `verify` proves of an operator: the names of the properties in gradwright/verify/table.py."""
 
 VARIANTS = ("function", "method")
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from demo.progress import track
 from generated.registry import OPERATORS
-from runtime.testing import CheckResult, gradcheck_operator
+from gradwright.testing import CheckResult, gradcheck_operator
 
 
 def check(name: str) -> CheckResult:

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 from sklearn.datasets import load_digits
 
-import runtime as torch
+import gradwright as torch
 from demo.progress import track
 
 functional = torch.nn.functional

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-import runtime as torch
+import gradwright as torch
 
 torch.manual_seed(0)
 x = torch.linspace(-math.pi, math.pi, 200)

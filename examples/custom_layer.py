@@ -1,8 +1,8 @@
 """A linear layer with a backward of its own, as a Module, trained for a few steps."""
 
-import runtime as torch
-from runtime import nn
-from runtime.autograd import Function
+import gradwright as torch
+from gradwright import nn
+from gradwright.autograd import Function
 from runtime.graph.function import once_differentiable
 
 

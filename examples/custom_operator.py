@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import runtime as torch
+import gradwright as torch
 
 
 @torch.library.custom_op("example::softsign", mutates_args=())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runtime as torch
+import gradwright as torch
 
 x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
 hidden = x * x

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 from sklearn.datasets import load_digits
 
-import runtime as torch
-from runtime import nn
+import gradwright as torch
+from gradwright import nn
 
 torch.manual_seed(0)
 digits = load_digits()

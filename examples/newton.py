@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runtime as torch
+import gradwright as torch
 
 
 def banana(p: torch.Tensor) -> torch.Tensor:

@@ -8,8 +8,8 @@ from pydoc_data.topics import topics
 
 import numpy as np
 
-import runtime as torch
-from runtime import nn
+import gradwright as torch
+from gradwright import nn
 
 torch.manual_seed(0)
 random = np.random.default_rng(0)

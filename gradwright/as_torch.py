@@ -1,8 +1,8 @@
 """Gradwright under the name torch: what `gradwright.install_as_torch` does.
 
-`torch` is the module `runtime` itself, and its submodules are those of `runtime`, as under the name `gradwright`. The
-modules that PyTorch has as well become ones that tell what they lack (`gradwright/missing.py`); looking up an attribute
-of such a module takes longer, so they are ordinary ones in all other programs.
+`torch` is the module `gradwright` itself, and its submodules are those of `gradwright`. The modules that PyTorch has as
+well become ones that tell what they lack (`gradwright/missing.py`); looking up an attribute of such a module takes
+longer, so they are ordinary ones in all other programs.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from gradwright.missing import MissingModule, Surface
-from gradwright.names import AliasLoader
+from gradwright.names import ALIASES
+from gradwright.torch_version import TorchVersion
 from runtime.base import identity, lazy
+from runtime.base.aliases import AliasLoader
 from runtime.base.dtypes import dtype
 from runtime.base.tensor import Tensor
-from runtime.torch_version import TorchVersion
 
-_TORCH, _RUNTIME = "torch", "runtime"
+_TORCH, _LIBRARY = "torch", "gradwright"
 # Packages of PyTorch beside it, and the module that has their names.
-_BESIDE = {"functorch": "runtime.func"}
+_BESIDE = {"functorch": "gradwright.func"}
 # The release of PyTorch whose names these are, as libraries ask for it.
 VERSION = "2.13.0"
 
-# Parts of `runtime` under names that mean nothing, or something else, in PyTorch.
+# Parts of `gradwright` under names that mean nothing, or something else, in PyTorch.
 _OWN = frozenset((
-    "array_api", "base", "batches", "call", "composite", "examples", "graph", "helpers", "kernels", "methods",
-    "native", "upstream", "verify",
+    "as_torch", "codegen", "comparing", "conditional", "examples", "files", "install_as_torch", "lowrank", "missing",
+    "names", "other_devices", "publishing", "settings", "symbols", "verify",
 ))  # fmt: skip
 
 
@@ -41,25 +42,28 @@ def install() -> None:
     Raises:
         ImportError: PyTorch itself is loaded already.
     """
-    runtime = importlib.import_module(_RUNTIME)
+    library = importlib.import_module(_LIBRARY)
     known = sys.modules.get(_TORCH)
-    if known is runtime:
+    if known is library:
         return
     if known is not None:
         raise ImportError("PyTorch is loaded already: call install_as_torch() before anything imports it")
     sys.meta_path.insert(0, _TorchNames())
-    sys.modules[_TORCH] = runtime
+    sys.modules[_TORCH] = library
     lazy.finished = kind_of
     for name, module in list(sys.modules.items()):
-        if type(module) is ModuleType and (name == _RUNTIME or name.startswith(f"{_RUNTIME}.")):
+        if type(module) is ModuleType:
             module.__class__ = kind_of(name)
     identity.name = Tensor.__module__ = dtype.__module__ = _TORCH
-    vars(runtime)["__version__"] = TorchVersion(VERSION)
+    vars(library)["__version__"] = TorchVersion(VERSION)
 
 
 def kind_of(name: str) -> type[ModuleType]:
-    """The class of a module of `runtime`: one of those that PyTorch has, or an ordinary one."""
-    return ModuleType if name.split(".")[1:2] and name.split(".")[1] in _OWN else Surface
+    """The class of a module: of one that PyTorch has and we have here, or an ordinary one."""
+    head, _, rest = name.partition(".")
+    part = rest.partition(".")[0]
+    ours = part not in _OWN if head == _LIBRARY else part not in _OWN and name in ALIASES.values()
+    return Surface if ours else ModuleType
 
 
 class _TorchNames(MetaPathFinder):
@@ -72,7 +76,7 @@ class _TorchNames(MetaPathFinder):
             return ModuleSpec(fullname, AliasLoader(_BESIDE[fullname]))
         if head != _TORCH:
             return None
-        first = f"{_RUNTIME}.{rest}"
+        first = f"{_LIBRARY}.{rest}"
         if _is_there(first):
             return ModuleSpec(fullname, AliasLoader(first))
         parent, _, name = fullname.rpartition(".")

@@ -1,183 +1,20 @@
-"""Tensors, operators and automatic differentiation with PyTorch's names: `import runtime as torch`.
+"""The engine: what generated code runs on. Its Tensors have PyTorch's names in the package `gradwright`.
 
-Operators come from the generated code, which is loaded last.
+Operators come from the generated code: `import generated` loads this engine and puts them into `runtime.ops`.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import TYPE_CHECKING
 
 # Kernels meet zero and infinity as PyTorch's do, without warnings.  General calls run under `errstate`; the fast path
 # has no time for that, so warnings that NumPy raises from our own modules are filtered, and no others.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated)\.")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated|gradwright)\.")
 
-from codegen.version import VERSION as _VERSION  # noqa: E402
-from runtime.base.lazy import load_lazily as _load_lazily  # noqa: E402
-from runtime.base.lazy import load_the_rest_lazily as _load_the_rest_lazily  # noqa: E402
-from runtime.load.collector import paused as _collector_paused  # noqa: E402
+from runtime.base.lazy import load_lazily  # noqa: E402
 
-# Modules that not every program uses are loaded on first access.
-if TYPE_CHECKING:
-    from runtime import _C as _C
-    from runtime import accelerator as accelerator
-    from runtime import amp as amp
-    from runtime import autograd as autograd
-    from runtime import backends as backends
-    from runtime import compiler as compiler
-    from runtime import cpu as cpu
-    from runtime import cuda as cuda
-    from runtime import distributed as distributed
-    from runtime import distributions as distributions
-    from runtime import func as func
-    from runtime import fx as fx
-    from runtime import jit as jit
-    from runtime import library as library
-    from runtime import masked as masked
-    from runtime import mps as mps
-    from runtime import mtia as mtia
-    from runtime import nn as nn
-    from runtime import optim as optim
-    from runtime import overrides as overrides
-    from runtime import profiler as profiler
-    from runtime import return_types as return_types
-    from runtime import serialization as serialization
-    from runtime import signal as signal
-    from runtime import sparse as sparse
-    from runtime import storage as storage
-    from runtime import testing as testing
-    from runtime import types as types
-    from runtime import utils as utils
-    from runtime import version as version
-    from runtime import xpu as xpu
-else:
-    _LAZY = (
-        "_C accelerator autograd compiler cpu cuda distributed distributions func fx jit library masked mps mtia nn "
-        "optim overrides profiler return_types serialization signal sparse storage testing types utils version xpu"
-    )
-    _load_lazily(__name__, _LAZY.split())
-
-with _collector_paused():
-    from runtime import fft as fft
-    from runtime import linalg as linalg
-    from runtime import ops as ops
-    from runtime import random as random
-    from runtime import special as special
-    from runtime.amp.autocast_mode import autocast as autocast
-    from runtime.amp.casting import *  # noqa: F403
-    from runtime.amp.deprecated import *  # noqa: F403
-    from runtime.amp.grad_scaler import GradScaler as GradScaler
-    from runtime.amp.state import *  # noqa: F403
-    from runtime.base.creation import as_tensor as as_tensor
-    from runtime.base.creation import asarray as asarray
-    from runtime.base.creation import from_numpy as from_numpy
-    from runtime.base.creation import frombuffer as frombuffer
-    from runtime.base.creation import is_complex as is_complex
-    from runtime.base.creation import is_floating_point as is_floating_point
-    from runtime.base.creation import is_inference as is_inference
-    from runtime.base.creation import is_tensor as is_tensor
-    from runtime.base.creation import numel as numel
-    from runtime.base.creation import tensor as tensor
-    from runtime.base.dtypes import *  # noqa: F403
-    from runtime.base.errors import AcceleratorError as AcceleratorError
-    from runtime.base.errors import OutOfMemoryError as OutOfMemoryError
-    from runtime.base.overriding import DisableTorchFunction as DisableTorchFunction
-    from runtime.base.overriding import DisableTorchFunctionSubclass as DisableTorchFunctionSubclass
-    from runtime.base.storage import TypedStorage as TypedStorage
-    from runtime.base.storage import UntypedStorage as UntypedStorage
-    from runtime.base.tags import Tag as Tag
-    from runtime.base.tensor import Tensor as Tensor
-    from runtime.base.typed_storages import *  # noqa: F403
-    from runtime.base.types import *  # noqa: F403
-    from runtime.batching.vmap import vmap as vmap
-    from runtime.conditional import cond as cond
-    from runtime.files import from_dlpack as from_dlpack
-    from runtime.files import from_file as from_file
-    from runtime.files import load as load
-    from runtime.files import save as save
-    from runtime.functional import _assert as _assert
-    from runtime.functional import _segment_reduce as _segment_reduce
-    from runtime.functional import atleast_1d as atleast_1d
-    from runtime.functional import atleast_2d as atleast_2d
-    from runtime.functional import atleast_3d as atleast_3d
-    from runtime.functional import block_diag as block_diag
-    from runtime.functional import broadcast_shapes as broadcast_shapes
-    from runtime.functional import broadcast_tensors as broadcast_tensors
-    from runtime.functional import cartesian_prod as cartesian_prod
-    from runtime.functional import cdist as cdist
-    from runtime.functional import dequantize as dequantize
-    from runtime.functional import detach as detach
-    from runtime.functional import detach_ as detach_
-    from runtime.functional import dsmm as dsmm
-    from runtime.functional import einsum as einsum
-    from runtime.functional import get_device as get_device
-    from runtime.functional import histogramdd as histogramdd
-    from runtime.functional import is_conj as is_conj
-    from runtime.functional import is_distributed as is_distributed
-    from runtime.functional import is_neg as is_neg
-    from runtime.functional import is_signed as is_signed
-    from runtime.functional import lu as lu
-    from runtime.functional import meshgrid as meshgrid
-    from runtime.functional import nonzero as nonzero
-    from runtime.functional import norm as norm
-    from runtime.functional import spmm as spmm
-    from runtime.functional import stft as stft
-    from runtime.functional import tensordot as tensordot
-    from runtime.functional import unique as unique
-    from runtime.functional import unique_consecutive as unique_consecutive
-    from runtime.functional import unravel_index as unravel_index
-    from runtime.futures import Future as Future
-    from runtime.futures import fork as fork
-    from runtime.futures import wait as wait
-    from runtime.graph.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-    from runtime.graph.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
-    from runtime.graph.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
-    from runtime.graph.grad_mode import enable_grad as enable_grad
-    from runtime.graph.grad_mode import inference_mode as inference_mode
-    from runtime.graph.grad_mode import is_grad_enabled as is_grad_enabled
-    from runtime.graph.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
-    from runtime.graph.grad_mode import no_grad as no_grad
-    from runtime.graph.grad_mode import set_grad_enabled as set_grad_enabled
-    from runtime.load.loading import load as _load
-    from runtime.load.loading import public_names as _public_names
-    from runtime.lowrank import pca_lowrank as pca_lowrank
-    from runtime.lowrank import svd_lowrank as svd_lowrank
-    from runtime.methods.legacy import *  # noqa: F403
-    from runtime.methods.print_options import get_printoptions as get_printoptions
-    from runtime.methods.print_options import printoptions as printoptions
-    from runtime.methods.print_options import set_printoptions as set_printoptions
-    from runtime.methods.removed import eig as eig
-    from runtime.methods.removed import lstsq as lstsq
-    from runtime.methods.removed import solve as solve
-    from runtime.methods.removed import symeig as symeig
-    from runtime.methods.storage import resize_as_ as resize_as_
-    from runtime.native.reserve import get_memory_reserve as get_memory_reserve
-    from runtime.native.reserve import reserved_memory as reserved_memory
-    from runtime.native.reserve import set_memory_reserve as set_memory_reserve
-    from runtime.native.threads import get_num_threads as get_num_threads
-    from runtime.native.threads import set_num_threads as set_num_threads
-    from runtime.other_devices import *  # noqa: F403
-    from runtime.random import Generator as Generator
-    from runtime.random import default_generator as default_generator
-    from runtime.random import fork_rng as fork_rng
-    from runtime.random import get_rng_state as get_rng_state
-    from runtime.random import initial_seed as initial_seed
-    from runtime.random import manual_seed as manual_seed
-    from runtime.random import seed as seed
-    from runtime.random import set_rng_state as set_rng_state
-    from runtime.random import thread_safe_generator as thread_safe_generator
-    from runtime.settings import *  # noqa: F403
-    from runtime.sparse_functions import *  # noqa: F403
-    from runtime.symbols import *  # noqa: F403
-
-    _load("generated", sys.modules[__name__])
-
-if TYPE_CHECKING:
-    from generated._functions import *  # noqa: F403
-
-__version__ = _VERSION
+load_lazily(__name__, ("sparse",))
 
 if not TYPE_CHECKING:
-    __all__ = _public_names(sys.modules[__name__])  # not written out: an operator may be called `vars`
-_load_the_rest_lazily("runtime", "generated", "codegen")
+    from runtime.load.old_names import attribute as __getattr__  # noqa: F401

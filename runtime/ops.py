@@ -2,7 +2,7 @@
 
 The generated code fills in the names of its operators when it is loaded. Helpers and composite operators call operators
 through this module, so they can be read and loaded before there are any. Any other name is a namespace, to which
-`runtime.library` can add operators.
+`gradwright.library` can add operators.
 """
 
 from __future__ import annotations

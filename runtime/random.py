@@ -94,7 +94,7 @@ class Generator:
         return _rebuild, (self.get_state(),)
 
     def __repr__(self) -> str:
-        return f"<runtime.Generator on {self.device} with seed {self._seed}>"
+        return f"<gradwright.Generator on {self.device} with seed {self._seed}>"
 
 
 def _rebuild(state: Tensor) -> Generator:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from bench.__main__ import mean_row
 from bench.budget import NATIVE_TARGET, PYTHON_TARGET, budget_of
 from bench.functions import FUNCTIONS
@@ -98,7 +98,7 @@ def test_reports() -> None:
     rows = [Row("backward", Measurement("mul", 1e-6, 2e-6, 0.5, 3), 0.6)]
     failures = [Failure("block", "RuntimeError: no")]
     with redirect_stdout(io.StringIO()) as text:
-        print_report(rows, failures, ("runtime", "torch"), {"threads": 1})
+        print_report(rows, failures, ("gradwright", "torch"), {"threads": 1})
     assert text.getvalue().splitlines() == [
         "threads 1",
         "work  runtime  torch  ratio  budget       distance",
@@ -149,17 +149,17 @@ def test_an_operator_is_measured_forward_and_backward_where_it_has_a_gradient() 
         return x.gather(0, index)
 
     case = Case("family", "gather", call, [normal(4), below(4, 2)], [normal(8), below(8, 2)])
-    rows = operator(case, runtime, "large", 0)()
+    rows = operator(case, gradwright, "large", 0)()
     assert list(rows) == ["gather, large: forward", "gather, large: backward"]
     assert all(seconds > 0 for seconds in rows.values())
     assert set(calls) == {(True, False)}
     count = Case("family", "numel", lambda library, x: x.detach() + 1, [normal(4)], [normal(4)])
-    assert list(operator(count, runtime, "small", 0)()) == ["numel, small: forward"]
+    assert list(operator(count, gradwright, "small", 0)()) == ["numel, small: forward"]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_representatives_of_operators_run(case: Case) -> None:
-    assert f"{case.name}, small: forward" in operator(case, runtime, "small", 0)()
+    assert f"{case.name}, small: forward" in operator(case, gradwright, "small", 0)()
 
 
 def test_reasons_are_of_rows_that_there_are() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from demo import checking, training
-from runtime.testing import CheckResult
+from gradwright.testing import CheckResult
 
 
 def test_one_line_where_all_passed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,11 +10,12 @@ from types import FunctionType
 
 import pytest
 
-import runtime
+import gradwright
 from codegen.read.examples import read_results
 from generated import packets
 from generated.registry import OPERATORS
-from runtime import examples, native
+from gradwright import examples
+from runtime import native
 from runtime.base.tensor import Tensor
 
 
@@ -55,7 +56,7 @@ def test_docstrings_begin_with_all_signatures() -> None:
 
 
 def test_functions_methods_and_overloads() -> None:
-    text = runtime.tanh.__doc__
+    text = gradwright.tanh.__doc__
     assert text == (
         "tanh(Tensor self) -> Tensor\n"
         "\n"
@@ -66,14 +67,14 @@ def test_functions_methods_and_overloads() -> None:
         "    result: auto_element_wise\n"
         "\n"
         "Example:\n"
-        "    >>> import runtime\n"
-        "    >>> runtime.tanh(runtime.tensor([1.95, 0.42, -1.10]))\n"
+        "    >>> import gradwright\n"
+        "    >>> gradwright.tanh(gradwright.tensor([1.95, 0.42, -1.10]))\n"
         "    tensor([ 0.9603,  0.3969, -0.8005])\n"
     )
-    assert Tensor.tanh.__doc__ == text == runtime.ops.tanh.__doc__
-    assert Tensor.mul.__doc__ == runtime.mul.__doc__
-    assert Tensor.where.__doc__ == runtime.where.__doc__  # a method whose `self` is not the first argument
-    assert runtime.mul.Tensor.__doc__ == "mul.Tensor(Tensor self, Tensor other) -> Tensor"
+    assert Tensor.tanh.__doc__ == text == gradwright.ops.tanh.__doc__
+    assert Tensor.mul.__doc__ == gradwright.mul.__doc__
+    assert Tensor.where.__doc__ == gradwright.where.__doc__  # a method whose `self` is not the first argument
+    assert gradwright.mul.Tensor.__doc__ == "mul.Tensor(Tensor self, Tensor other) -> Tensor"
     assert Tensor.mul_.__doc__ == (
         "mul_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)\n"
         "mul_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)\n"
@@ -83,8 +84,8 @@ def test_functions_methods_and_overloads() -> None:
 
 
 def test_what_computes_it_says_what_it_is() -> None:
-    assert "\n\n`x / abs(x)`, and 0 at 0. A real NaN has the sign 0.\n\n" in (runtime.ops.sgn.__doc__ or "")
-    assert "\n\n`abs(self) <= lambd ? 0 : self`, element by element.\n\n" in (runtime.ops.hardshrink.__doc__ or "")
+    assert "\n\n`x / abs(x)`, and 0 at 0. A real NaN has the sign 0.\n\n" in (gradwright.ops.sgn.__doc__ or "")
+    assert "\n\n`abs(self) <= lambd ? 0 : self`, element by element.\n\n" in (gradwright.ops.hardshrink.__doc__ or "")
 
 
 def test_public_functions_say_what_they_compute() -> None:
@@ -105,13 +106,13 @@ def test_public_functions_say_what_they_compute() -> None:
 
 
 def test_signatures() -> None:
-    assert str(inspect.signature(runtime.tanh)) == "(self, *, out=None)"
+    assert str(inspect.signature(gradwright.tanh)) == "(self, *, out=None)"
     assert str(inspect.signature(Tensor.sum)) == "(*args, **kwargs)"  # of several overloads there are several
-    assert str(inspect.signature(runtime.zeros)).startswith("(size, *, dtype=None, ")
+    assert str(inspect.signature(gradwright.zeros)).startswith("(size, *, dtype=None, ")
 
 
 def test_help_shows_them() -> None:
-    for value, name in ((runtime.tanh, "tanh"), (Tensor.tanh, "tanh_default")):
+    for value, name in ((gradwright.tanh, "tanh"), (Tensor.tanh, "tanh_default")):
         text = pydoc.plain(pydoc.render_doc(value))
         assert f"\n{name}(self, *, out=None)\n    tanh(Tensor self) -> Tensor\n" in text
         assert "tensor([ 0.9603,  0.3969, -0.8005])" in text
@@ -125,17 +126,17 @@ def test_an_example_that_fails_does_not_hold() -> None:
 
 
 def test_functions_of_networks_have_the_text_of_their_operators() -> None:
-    text = runtime.nn.functional.mish.__doc__ or ""
+    text = gradwright.nn.functional.mish.__doc__ or ""
     assert text.startswith(
-        "Calls `runtime.ops.mish`, with PyTorch's arguments of this function.\n\nmish(Tensor self) ->"
+        "Calls `gradwright.ops.mish`, with PyTorch's arguments of this function.\n\nmish(Tensor self) ->"
     )
-    assert text.endswith(runtime.ops.mish.__doc__ or " ")
+    assert text.endswith(gradwright.ops.mish.__doc__ or " ")
 
 
 @pytest.mark.skipif(native.core is None, reason="there is no native core")
 def test_native_functions_have_them_too() -> None:
-    assert type(runtime.tanh) is not FunctionType
-    assert "Derivative:" in (runtime.tanh.__doc__ or "")
+    assert type(gradwright.tanh) is not FunctionType
+    assert "Derivative:" in (gradwright.tanh.__doc__ or "")
 
 
 @pytest.mark.parametrize(
@@ -163,4 +164,4 @@ def test_digits_of_examples_mean_something() -> None:
     results = read_results(Path(examples.file_of()))
     noisy = {lines[0].partition("(")[0] for lines, printed in results.items() if examples.noise_in("".join(printed))}
     assert len(results) > 1000
-    assert noisy == {">>> runtime.blackman_window"}
+    assert noisy == {">>> gradwright.blackman_window"}

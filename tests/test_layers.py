@@ -7,6 +7,8 @@ the table stands for a module, or for a package with all that is in it, in which
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -34,41 +36,44 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.__main__",),
     ),
     "runtime": (
-        ("runtime.native", "runtime.ops", "runtime.update_rules", "runtime.version", "runtime.torch_version"),
+        ("runtime.native", "runtime.ops", "runtime.update_rules"),
         ("runtime.base",),
         ("runtime.random", "runtime.kernels", "runtime.array_api"),
         ("runtime.graph",),
-        ("runtime.backends",),
+        ("runtime.devices",),
         ("runtime.call",),
         ("runtime.sparse",),
         ("runtime.sparse_functions",),
-        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional", "runtime.lowrank"),
+        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
         ("runtime.batching",),
-        ("runtime.autograd", "runtime.func", "runtime.library", "runtime.files"),
-        # Names of PyTorch that stand on little, and what is not there.
-        ("runtime.other_devices",),
-        ("runtime.settings", "runtime.symbols", "runtime.futures", "runtime.conditional"),
-        ("runtime.amp", "runtime.compiler", "runtime.cpu", "runtime.distributed", "runtime.jit", "runtime._C"),
-        ("runtime.types", "runtime.return_types", "runtime.cuda"),
-        ("runtime.accelerator", "runtime.mps", "runtime.mtia", "runtime.xpu"),
         ("runtime.methods",),
-        (
-            "runtime.nn",
-            "runtime.utils",
-            "runtime.profiler",
-            "runtime.fft",
-            "runtime.linalg",
-            "runtime.special",
-            "runtime.signal",
-            "runtime.distributions",
-            "runtime.masked",
-            "runtime.serialization",
-            "runtime.storage",
-        ),
-        ("runtime.optim", "runtime.overrides", "runtime.fx"),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
-        ("runtime.comparing", "runtime.testing", "runtime.examples"),
-        ("runtime.verify",),
+    ),
+    "gradwright": (
+        ("gradwright.names", "gradwright.publishing", "gradwright.missing", "gradwright.version"),
+        ("gradwright.torch_version", "gradwright.lowrank", "gradwright.return_types"),
+        ("gradwright.backends", "gradwright.fft", "gradwright.linalg", "gradwright.special"),
+        ("gradwright.autograd", "gradwright.func", "gradwright.library", "gradwright.files"),
+        # Names that stand on little, and what is not there.
+        ("gradwright.other_devices",),
+        ("gradwright.settings", "gradwright.symbols", "gradwright.futures", "gradwright.conditional"),
+        ("gradwright.amp", "gradwright.compiler", "gradwright.cpu", "gradwright.distributed", "gradwright.jit"),
+        ("gradwright._C", "gradwright.cuda", "gradwright.types"),
+        ("gradwright.accelerator", "gradwright.mps", "gradwright.mtia", "gradwright.xpu"),
+        (
+            "gradwright.nn",
+            "gradwright.utils",
+            "gradwright.profiler",
+            "gradwright.signal",
+            "gradwright.distributions",
+            "gradwright.masked",
+            "gradwright.serialization",
+            "gradwright.storage",
+        ),
+        ("gradwright.optim", "gradwright.overrides", "gradwright.fx"),
+        ("gradwright.comparing", "gradwright.testing", "gradwright.examples"),
+        ("gradwright.verify",),
+        ("gradwright.as_torch", "gradwright.__main__"),
     ),
 }
 
@@ -76,25 +81,32 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
 # of ours, and what that is for. Other imports stand at the top.
 LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.random": (frozenset(("runtime.base.mersenne",)), "NumPy's random numbers, with the first draw"),
-    "runtime.other_devices": (frozenset(("runtime.library",)), "the definition of an operator, with its first call"),
+    "gradwright.other_devices": (
+        frozenset(("gradwright.library",)),
+        "the definition of an operator, with its first call",
+    ),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
     "runtime.call.placing": (frozenset(("runtime.sparse",)), "the layout sparse_coo"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
-        frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.backends.wrapper")),
+        frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.devices.wrapper")),
         "the text of Tensors, other libraries, and Tensors around others",
     ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.batching.vmap": (frozenset(("runtime.batching.vectorize",)), "vmap"),
-    "runtime.files": (frozenset(("runtime.methods.dlpack", "runtime.serialization")), "files and other libraries"),
+    "gradwright.files": (
+        frozenset(("runtime.methods.dlpack", "gradwright.serialization")),
+        "files and other libraries",
+    ),
     "runtime.graph.backward": (
         frozenset(("runtime.batching.batched", "runtime.batching.calls", "runtime.batching.vmap_calls")),
         "is_grads_batched",
     ),
-    "runtime.autograd.gradcheck": (
-        frozenset(f"runtime.autograd.gradcheck.{part}" for part in ("checks", "compare", "problem")),
+    "gradwright": (frozenset(("gradwright.as_torch",)), "the name torch"),
+    "gradwright.autograd.gradcheck": (
+        frozenset(f"gradwright.autograd.gradcheck.{part}" for part in ("checks", "compare", "problem")),
         "gradcheck",
     ),
 }
@@ -122,7 +134,7 @@ def modules(package: str) -> Mapping[str, Path]:
 @cache
 def imports(package: str) -> Mapping[str, frozenset[str]]:
     """For each module of a package those that it imports, of all packages that are here, but for lazy ones."""
-    known = {name for each in ("codegen", "runtime") for name in modules(each)}
+    known = {name for each in LAYERS for name in modules(each)}
     found = {}
     for name, path in modules(package).items():
         lazy = LAZY[name][0] if name in LAZY else frozenset[str]()
@@ -229,9 +241,9 @@ def test_the_table_names_what_there_is(package: str) -> None:
 
 
 def test_late_imports_are_lazy_entry_points() -> None:
-    known = {name for each in ("codegen", "runtime") for name in modules(each)}
+    known = {name for each in LAYERS for name in modules(each)}
     late: dict[str, set[str]] = {}
-    for name, path in modules("runtime").items():
+    for name, path in (*modules("runtime").items(), *modules("gradwright").items()):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
                 late.setdefault(name, set()).update(_imported(ast.walk(node), path, name, known))
@@ -251,14 +263,22 @@ def test_packages_that_stand_apart_know_nothing_of_each_other() -> None:
     assert not crossing, "\n".join(crossing)
 
 
-def test_the_generator_imports_nothing_of_the_runtime() -> None:
+@pytest.mark.parametrize("package", ["codegen", "runtime"])
+def test_packages_import_nothing_of_those_above(package: str) -> None:
+    above = list(LAYERS)[list(LAYERS).index(package) + 1 :]
     upward = [
         f"{name} imports {other}"
-        for name, others in imports("codegen").items()
+        for name, others in imports(package).items()
         for other in others
-        if is_in(other, "runtime")
+        if any(is_in(other, each) for each in above)
     ]
     assert not upward, "\n".join(upward)
+
+
+def test_generated_code_loads_the_engine_alone() -> None:
+    script = "import generated, sys; print(*(name for name in sys.modules if name.partition('.')[0] == 'gradwright'))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
 
 
 def test_the_runtime_imports_the_grammar_of_signatures_alone() -> None:

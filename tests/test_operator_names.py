@@ -15,7 +15,7 @@ import yaml
 
 from support.documents import ROOT
 
-CORE = ("codegen", "runtime/base", "runtime/call", "runtime/func", "runtime/graph", "runtime/load")
+CORE = ("codegen", "runtime/base", "runtime/call", "gradwright/func", "runtime/graph", "runtime/load")
 
 # Words that only look like names of operators: by the module, and the function, class or table in it that has them, and
 # what they are there.

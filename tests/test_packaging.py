@@ -99,8 +99,8 @@ def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
 
 def test_installed_package_computes(installed: Path) -> None:
     program = (
-        "import runtime, sys; x = runtime.tensor([2.0], requires_grad=True); (x * x).backward();"
-        "print(x.grad.item(), runtime.__file__)"
+        "import gradwright, sys; x = gradwright.tensor([2.0], requires_grad=True); (x * x).backward();"
+        "print(x.grad.item(), gradwright.__file__)"
     )
     finished = python(installed, "-c", program)
     assert finished.returncode == 0, finished.stderr
@@ -255,13 +255,14 @@ import importlib, types
 import gradwright
 from gradwright import other_devices
 
+OURS = ("runtime", "generated", "gradwright")
 names = ["", "nn", "nn.functional", "nn.init", "nn.utils", "optim", "autograd", "func", "linalg", "fft", "special"]
 names += ["distributions", "utils.data", "utils.checkpoint", "fx", "sparse", "autograd.forward_ad", "amp", "library"]
 for name in names:
     module = importlib.import_module(f"gradwright.{name}".rstrip("."))
     print(f"import gradwright.{name}".rstrip("."))
     for each in getattr(module, "__all__", vars(module)):
-        ours = getattr(getattr(module, each), "__module__", "runtime").split(".")[0] in ("runtime", "generated")
+        ours = getattr(getattr(module, each), "__module__", "runtime").split(".")[0] in OURS
         if ours and not each.startswith("_") and not isinstance(getattr(module, each), types.ModuleType):
             imported = ("Tensor", "DType", "no_grad", "wrap", "Generator") if name.startswith("nn.") else ()
             if each not in ("TYPE_CHECKING", *other_devices.__all__, *imported):

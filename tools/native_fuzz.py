@@ -65,7 +65,7 @@ def draw(seed: int, number: int) -> Program:
 
 @cache
 def _operators() -> Sequence[Any]:
-    import runtime  # noqa: F401 (it loads what is generated)
+    import gradwright  # noqa: F401 (it loads what is generated)
     from generated.registry import OPERATORS
 
     return [info for info in OPERATORS.values() if info.samples and not UNDETERMINED.search(info.name)]
@@ -202,11 +202,11 @@ def make(
     cls: str = "Tensor",
 ) -> Any:
     """A Tensor: a leaf with random values, which lies in memory as `layout` says."""
-    import runtime
+    import gradwright
     from runtime.base.tensor import wrap
     from runtime.kernels.shape import expand
 
-    kind = getattr(runtime, dtype)
+    kind = getattr(gradwright, dtype)
     source = np.random.default_rng(seed)
     shape = tuple(shape)
 
@@ -244,7 +244,7 @@ def make(
         made = array((2, *shape))[1]
     tensor = wrap(made)
     if cls == "Parameter":
-        tensor = runtime.nn.Parameter(tensor, requires_grad=grad and (kind.is_floating_point or kind.is_complex))
+        tensor = gradwright.nn.Parameter(tensor, requires_grad=grad and (kind.is_floating_point or kind.is_complex))
     elif cls == "Subclass":
         tensor = tensor.as_subclass(_subclass()) if hasattr(tensor, "as_subclass") else _subclass()(tensor)
     if grad and (kind.is_floating_point or kind.is_complex):
@@ -254,9 +254,9 @@ def make(
 
 @cache
 def _subclass() -> Any:
-    import runtime
+    import gradwright
 
-    return type("Subclass", (runtime.Tensor,), {})
+    return type("Subclass", (gradwright.Tensor,), {})
 
 
 def run(program: Program) -> tuple[Outcome, str]:
@@ -272,10 +272,10 @@ def run(program: Program) -> tuple[Outcome, str]:
 
 class _Running:
     def __init__(self) -> None:
-        import runtime
+        import gradwright
         from runtime.base.handles import watch
 
-        self.runtime = runtime
+        self.runtime = gradwright
         self.values: list[Any] = []
         self.leaves: list[int] = []
         self.names: dict[int, str] = {}
@@ -283,7 +283,7 @@ class _Running:
         self.lines: list[str] = []
         if hasattr(watch, "hooks"):
             watch.hooks = False  # of the programs before
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
 
     def add(self, value: Any) -> str:
         self.values.append(value)
@@ -303,7 +303,7 @@ class _Running:
             return tuple(value for value, _ in items), f"({''.join(text + ', ' for _, text in items)})"
         if "elements" in given:
             made = self.runtime.tensor(given["elements"], dtype=getattr(self.runtime, given["dtype"]))
-            return made, f"runtime.tensor({given['elements']!r}, dtype=runtime.{given['dtype']})"
+            return made, f"gradwright.tensor({given['elements']!r}, dtype=runtime.{given['dtype']})"
         if "dtype" in given and "shape" not in given:
             return getattr(self.runtime, given["dtype"]), f"runtime.{given['dtype']}"
         if "float" in given:
@@ -389,7 +389,7 @@ class _Running:
         elif form == "function":
             owner, text, base = operators, "operators", info.function
         else:
-            owner, text, base = self.runtime.ops, "runtime.ops", info.name.partition(".")[0]
+            owner, text, base = self.runtime.ops, "gradwright.ops", info.name.partition(".")[0]
         words = [text for _, text in pairs] + [f"{name}={value[1]}" for name, value in named.items()]
         args, kwargs = [value for value, _ in pairs], {name: value for name, (value, _) in named.items()}
         return (lambda: getattr(owner, base)(*args, **kwargs)), f"{text}.{base}({', '.join(words)})"
@@ -417,7 +417,7 @@ class _Running:
         tensor, text = self.argument(step["on"])
         keep = step["retain"]
         grad = self.runtime.ones_like(tensor.detach())
-        return (lambda: tensor.backward(grad, keep)), f"{text}.backward(runtime.ones_like({text}), {keep})"
+        return (lambda: tensor.backward(grad, keep)), f"{text}.backward(gradwright.ones_like({text}), {keep})"
 
     def end(self, end: Mapping[str, Any]) -> None:
         """A backward from one of the last values that require grad."""
@@ -429,7 +429,7 @@ class _Running:
         leaves = [self.values[i] for i in self.leaves]
         names = f"[{', '.join(f'v{i}' for i in self.leaves)}]"
         grad = self.runtime.ones_like(root.detach())
-        words = f"{text}, runtime.ones_like({text})"
+        words = f"{text}, gradwright.ones_like({text})"
         autograd = self.runtime.autograd
         if how in ("grad", "create_graph"):
             create = how == "create_graph"
@@ -439,7 +439,9 @@ class _Running:
                 found.extend(autograd.grad(root, leaves, grad, create_graph=create, allow_unused=True))
                 return found
 
-            self.perform(differentiate, f"runtime.autograd.grad({text}, {names}, runtime.ones_like({text}), {create=})")
+            self.perform(
+                differentiate, f"gradwright.autograd.grad({text}, {names}, gradwright.ones_like({text}), {create=})"
+            )
             again = [g for g in found if g is not None and g.requires_grad]
             for g in again:
                 self.perform(
@@ -455,7 +457,7 @@ class _Running:
     def _run_backward(self, words: str, root: Any, grad: Any, **options: Any) -> None:
         written = ", ".join(f"{name}={value if name != 'inputs' else 'leaves[:2]'}" for name, value in options.items())
         call = partial(self.runtime.autograd.backward, [root], [grad], **options)
-        self.perform(call, f"runtime.autograd.backward({words}, {written})")
+        self.perform(call, f"gradwright.autograd.backward({words}, {written})")
 
     # -- what is compared
 

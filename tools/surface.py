@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import yaml
 
-import runtime
+import gradwright
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "pytorch.md"
 REASONS = Path(__file__).with_name("surface.yaml")
@@ -73,7 +73,7 @@ def _at(root: Any, module: str) -> Any:
 
 def names_of(module: str, reasons: Mapping[str, Mapping[str, str]]) -> list[Name]:
     """All public names of a module with what is to be said of them."""
-    ours, found = _at(runtime, module), []
+    ours, found = _at(gradwright, module), []
     for name, value in public_names(module):
         full = f"{module}.{name}"
         missing = object()

@@ -83,7 +83,7 @@ def helpers_of(formulas: Iterable[ResolvedFormula]) -> dict[str, Helper]:
 def saved_here(output: Path) -> dict[str, set[str]]:
     """The generated Node classes and their saved attributes."""
     code = (
-        "import json, runtime, generated.nodes as nodes\n"
+        "import json, gradwright, generated.nodes as nodes\n"
         "print(json.dumps({n: [a for a in dir(c) if a.startswith('_saved_')] for n, c in vars(nodes).items()"
         " if isinstance(c, type) and 'Backward' in n}))"
     )

@@ -87,7 +87,7 @@ def write_page(file: Path, templates: Path, found: Mapping[str, Any], package: s
     Args:
         file: where to.
         templates: the folder of all templates.
-        found: what `runtime.verify --json` wrote.
+        found: what `gradwright.verify --json` wrote.
         package: the name of the generated package.
     """
     template = environment(templates, "verify", escaped=True).get_template(_TEMPLATE)

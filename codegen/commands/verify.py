@@ -1,6 +1,6 @@
 """`python -m codegen verify`: proofs of derivative rules, and what they refute as errors at its place in the YAML.
 
-The proofs run in a process of their own (`runtime/verify`): the generator imports nothing of the runtime.
+The proofs run in a process of their own (`gradwright/verify`): the generator imports nothing of the runtime.
 """
 
 from __future__ import annotations
@@ -141,11 +141,11 @@ def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths)
         write_page(arguments.html, paths.templates, found, paths.package)
 
 
-# As `python -m runtime.verify`, and without a word where it is interrupted before it has begun.
+# As `python -m gradwright.verify`, and without a word where it is interrupted before it has begun.
 _PROOFS = f"""\
 import sys
 try:
-    from runtime.verify.__main__ import main
+    from gradwright.verify.__main__ import main
     sys.exit(main())
 except KeyboardInterrupt:
     sys.exit({INTERRUPTED})
@@ -171,11 +171,11 @@ class NoProofError(Exception):
 
 
 def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[int, Mapping[str, Any]]:
-    """Run the proofs: the exit status, and what `runtime.verify --json` writes.
+    """Run the proofs: the exit status, and what `gradwright.verify --json` writes.
 
     Args:
         paths: of the project whose operators are proven.
-        options: for `runtime.verify`.
+        options: for `gradwright.verify`.
         plain: whether it is done in Python alone, and what it says besides is dropped.
 
     Raises:
@@ -297,7 +297,7 @@ def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=" ".join([*program, "verify"]),
         description="Proves derivative rules: gradients against finite differences and tangents, second derivatives by "
-        "every pair of modes, batches against loops, variants, and what else runtime/verify/table.py lists.",
+        "every pair of modes, batches against loops, variants, and what else gradwright/verify/table.py lists.",
     )
     parser.set_defaults(command="verify", check=False)
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")

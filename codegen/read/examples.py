@@ -1,4 +1,4 @@
-"""What the examples of operators print: a text file that is written by running them (`python -m runtime.examples`).
+"""What the examples of operators print: a text file that is written by running them (`python -m gradwright.examples`).
 
 It is a list of examples as an interpreter shows them, with an empty line between two.  An example that is not in it is
 one that nobody has run yet, and is documented without what it prints.

@@ -1,8 +1,8 @@
 """A small transformer that learns a text character by character: embeddings, masked attention, layer norm, AdamW."""
 
-import runtime as torch
-from runtime import nn
-from runtime.nn import functional as F
+import gradwright as torch
+from gradwright import nn
+from gradwright.nn import functional as F
 
 TEXT = "the quick brown fox jumps over the lazy dog and the dog sleeps while the fox runs over the hill " * 4
 LETTERS = sorted(set(TEXT))

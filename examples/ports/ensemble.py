@@ -2,9 +2,9 @@
 
 import copy
 
-import runtime as torch
-from runtime import nn
-from runtime.func import functional_call, grad_and_value, stack_module_state, vmap
+import gradwright as torch
+from gradwright import nn
+from gradwright.func import functional_call, grad_and_value, stack_module_state, vmap
 
 
 def network() -> nn.Module:

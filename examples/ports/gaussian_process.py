@@ -2,8 +2,8 @@
 
 import math
 
-import runtime as torch
-from runtime import nn
+import gradwright as torch
+from gradwright import nn
 
 
 class GaussianProcess(nn.Module):

@@ -1,8 +1,8 @@
 """A small image classifier of bars in noise: convolutions, batch norm, pooling, dropout, SGD with momentum."""
 
-import runtime as torch
-from runtime import nn
-from runtime.nn import functional as F
+import gradwright as torch
+from gradwright import nn
+from gradwright.nn import functional as F
 
 
 def images(count: int) -> tuple[torch.Tensor, torch.Tensor]:

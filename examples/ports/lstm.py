@@ -1,9 +1,9 @@
 """An LSTM that adds up marked numbers of a sequence: packed sequences of different lengths, clipping, Adam."""
 
-import runtime as torch
-from runtime import nn
-from runtime.nn.utils import clip_grad_norm_
-from runtime.nn.utils.rnn import pack_padded_sequence
+import gradwright as torch
+from gradwright import nn
+from gradwright.nn.utils import clip_grad_norm_
+from gradwright.nn.utils.rnn import pack_padded_sequence
 
 
 def sequences(count: int, longest: int = 9) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

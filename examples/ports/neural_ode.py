@@ -1,7 +1,7 @@
 """A neural ODE: Runge and Kutta's method through a network, and the adjoint equation in its backward."""
 
-import runtime as torch
-from runtime import nn
+import gradwright as torch
+from gradwright import nn
 
 
 class Field(nn.Module):

@@ -1,8 +1,8 @@
 """Gradients of each sample by vmap of grad: clipped one by one and made noisy, as private learning does."""
 
-import runtime as torch
-from runtime import nn
-from runtime.func import functional_call, grad, vmap
+import gradwright as torch
+from gradwright import nn
+from gradwright.func import functional_call, grad, vmap
 
 
 def train(steps: int = 12, largest: float = 0.5, noise: float = 0.01) -> list[float]:

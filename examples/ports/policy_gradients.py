@@ -1,7 +1,7 @@
 """Policy gradients with a baseline: a walker on a line that is to reach a place, in an environment of our own."""
 
-import runtime as torch
-from runtime import nn
+import gradwright as torch
+from gradwright import nn
 
 
 class Line:

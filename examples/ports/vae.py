@@ -2,9 +2,9 @@
 
 import math
 
-import runtime as torch
-from runtime import nn
-from runtime.nn import functional as F
+import gradwright as torch
+from gradwright import nn
+from gradwright.nn import functional as F
 
 
 class VAE(nn.Module):

@@ -108,7 +108,7 @@ class ArrayAccess:
         """Whether the elements lie in memory in the order of their indices (or in that of `memory_format`)."""
         if not isinstance(memory_format, MemoryFormat):
             raise TypeError(
-                "is_contiguous(): argument 'memory_format' must be runtime.memory_format, "
+                "is_contiguous(): argument 'memory_format' must be gradwright.memory_format, "
                 f"not {type(memory_format).__name__}"
             )
         order = _CHANNELS_LAST.get(memory_format.name)

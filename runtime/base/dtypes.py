@@ -257,7 +257,7 @@ def as_dtype(value: object, where: str = "dtype") -> dtype:
         return value
     if isinstance(value, type) and value in _PYTHON_TYPES:
         return _PYTHON_TYPES[value]
-    raise TypeError(f"{where} must be runtime.dtype, not {type(value).__name__}")
+    raise TypeError(f"{where} must be gradwright.dtype, not {type(value).__name__}")
 
 
 def get_default_dtype() -> dtype:
@@ -470,7 +470,7 @@ class iinfo:
                 f"iinfo() requires an integer input type, but got {described!r}; use finfo for floating types"
             )
         if described is bool:
-            raise TypeError("runtime.bool is not supported by iinfo()")
+            raise TypeError("gradwright.bool is not supported by iinfo()")
         info = np.iinfo(described.numpy)
         self.bits = described.itemsize * 8
         self.min = builtins.int(info.min)

@@ -1,4 +1,4 @@
-"""The name that dtypes, sizes and layouts print before their own: `runtime.float32`.
+"""The name that dtypes, sizes and layouts print before their own: `gradwright.float32`.
 
 It is `torch` in a program that was written for PyTorch and runs on Gradwright under that name, as programs compare what
 is printed. Who prints reads it from this module each time.
@@ -6,4 +6,4 @@ is printed. Who prints reads it from this module each time.
 
 from __future__ import annotations
 
-name = "runtime"
+name = "gradwright"

@@ -28,7 +28,7 @@ class Watch:
 
 
 class Mode(Protocol):
-    """What `runtime.overrides.TorchFunctionMode` is to a call."""
+    """What `gradwright.overrides.TorchFunctionMode` is to a call."""
 
     def take(
         self, func: Callable[..., Any], types: tuple[type, ...], args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -65,7 +65,7 @@ class Extra:
     view: ViewKind = "single"
     accumulate_node: Any = None
     tangent: Any = None
-    level: Any = None  # the transform of runtime.func whose input this is
+    level: Any = None  # the transform of gradwright.func whose input this is
 
 
 class Mark(Extra):

@@ -158,7 +158,7 @@ class UntypedStorage:
         return _storage_of_bytes, (self._bytes.tobytes(),)
 
     def __repr__(self) -> str:
-        return f"[runtime.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
+        return f"[gradwright.storage.UntypedStorage(device=cpu) of size {self.nbytes()}]"
 
 
 def _storage_of_bytes(data: bytes) -> UntypedStorage:
@@ -229,7 +229,7 @@ class TypedStorage:
         return readable(self._elements()).tolist()  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        return f"[runtime.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
+        return f"[gradwright.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
 
 
 def array_over(

@@ -49,7 +49,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     """An array of numbers that operators can be applied to and differentiated with respect to.
 
     `Tensor(2, 3)` makes one of that shape with arbitrary contents, `Tensor([1, 2])` one of the default dtype; prefer
-    `runtime.tensor` and the factory functions.
+    `gradwright.tensor` and the factory functions.
     """
 
     __slots__ = ()
@@ -102,7 +102,7 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
     # Conversion to Python.
 
     def type(self, dtype: DType | str | None = None) -> str | Tensor:
-        """The name of the Tensor type, such as `runtime.FloatTensor`; with a dtype, the Tensor converted to it."""
+        """The name of the Tensor type, such as `gradwright.FloatTensor`; with a dtype, the Tensor converted to it."""
         if dtype is None:
             return f"{identity.name}.{self.dtype.scalar_name}Tensor"
         if isinstance(dtype, str):

@@ -311,7 +311,7 @@ class NamedResult(tuple[Any, ...]):
 def named_result(name: str, fields: tuple[str, ...]) -> type[NamedResult]:
     """The class of the results of operator `name`; made from an iterable, as a tuple is."""
     members: dict[str, Any] = {field: property(operator.itemgetter(i)) for i, field in enumerate(fields)}
-    members.update(__slots__=(), __module__="runtime.return_types", _fields=fields, __match_args__=fields)
+    members.update(__slots__=(), __module__="gradwright.return_types", _fields=fields, __match_args__=fields)
     return type(name, (NamedResult,), {**members, "n_fields": len(fields), "n_sequence_fields": len(fields)})
 
 

@@ -24,7 +24,7 @@ def run_batches(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """What `runtime.vmap(func, in_dims, out_dims, randomness, chunk_size)(*args, **kwargs)` gives."""
+    """What `gradwright.vmap(func, in_dims, out_dims, randomness, chunk_size)(*args, **kwargs)` gives."""
     batches = _Batches(func, in_dims, args, kwargs)
     if chunk_size is None or chunk_size >= batches.size:
         return _Outputs(func, out_dims, randomness).of(batches.leaves, batches)

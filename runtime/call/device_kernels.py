@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.backends.tensor import view_of
 from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.dtypes import dtype as DType
 from runtime.base.modes import grad_mode
@@ -17,10 +16,11 @@ from runtime.call.failures import explained
 from runtime.call.inference import untrack
 from runtime.call.promote import converted_numbers, wanted_dtype, with_dtype
 from runtime.call.returned import counted
+from runtime.devices.tensor import view_of
 
 if TYPE_CHECKING:
-    from runtime.backends.backend import ArrayBackend
     from runtime.call.dispatch import Operator
+    from runtime.devices.backend import ArrayBackend
 
 
 class DeviceKernel:

@@ -67,7 +67,7 @@ class OperatorFacts:
 
     is_generated = True
     table: KernelTable | None = None
-    # What runtime.library keeps here: how the operator is called in a batch, what its results look like, its marks.
+    # What gradwright.library keeps here: how the operator is called in a batch, what its results look like, its marks.
     vmap_rule: Callable[..., Any] | None = None
     fake: Callable[..., Any] | None = None
     tags: tuple[Any, ...] = ()

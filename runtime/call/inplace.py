@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from runtime import ops
-from runtime.backends.tensor import check_views
 from runtime.base import class_dispatch, modes
 from runtime.base.array_proxies import overwrite, tensor_over
 from runtime.base.arrays import is_half
@@ -37,6 +36,7 @@ from runtime.call.guards import real_numbers
 from runtime.call.kernel_table import call_composite
 from runtime.call.placing import placed
 from runtime.call.promote import check_castable, promoted_dtype_of
+from runtime.devices.tensor import check_views
 from runtime.graph import forward, jvp, overlap, views, zero_tensors
 from runtime.graph.node import Node
 

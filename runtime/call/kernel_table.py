@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.backends.meta import META
 from runtime.base.devices import by_key
 from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
 from runtime.base.tensor import Tensor
@@ -22,6 +21,7 @@ from runtime.call.meta_kernels import MetaKernel
 from runtime.call.promote import check_dtypes, run_kernel
 from runtime.call.results import laid_out, wrapped
 from runtime.call.returned import counted
+from runtime.devices.meta import META
 from runtime.graph.linear import edge_of
 from runtime.graph.node import Node
 

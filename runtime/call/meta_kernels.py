@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.backends.meta import backend
 from runtime.base.meta_array import MetaArray, over, plain
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
@@ -16,6 +15,7 @@ from runtime.call.inference import untrack
 from runtime.call.promote import run_kernel
 from runtime.call.results import laid_out
 from runtime.call.returned import counted
+from runtime.devices.meta import backend
 from runtime.graph import views
 from runtime.random import default_generator
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from runtime.backends.meta import META
-from runtime.backends.transfer import key_of, moved, name_of
 from runtime.base.devices import backends, named
 from runtime.base.keys import CPU
 from runtime.base.meta_array import MetaArray, plain
@@ -13,6 +11,8 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import check_there, get_default_device, sparse_coo
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import backend_of
+from runtime.devices.meta import META
+from runtime.devices.transfer import key_of, moved, name_of
 from runtime.graph import forward
 
 if TYPE_CHECKING:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from runtime.backends.meta import META
-from runtime.backends.wrapper import WrapperArray
 from runtime.base.memory import lie_alike
 from runtime.base.sharing import share
 from runtime.base.state import ViewKind
@@ -14,6 +12,8 @@ from runtime.base.tensor import Tensor
 from runtime.call import kernel_table
 from runtime.call.facts import flat_tensors
 from runtime.call.meta_kernels import MetaKernel
+from runtime.devices.meta import META
+from runtime.devices.wrapper import WrapperArray
 from runtime.graph import views
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.backends.tensor import check_views
 from runtime.base.array_proxies import overwrite
 from runtime.base.modes import grad_mode, unrecorded
 from runtime.base.sharing import counter, shares
@@ -28,6 +27,7 @@ from runtime.call.kernel_table import ArrayKernel, check_results
 from runtime.call.meta_kernels import MetaKernel
 from runtime.call.promote import run_kernel
 from runtime.call.results import as_results, laid_out, wrapped
+from runtime.devices.tensor import check_views
 from runtime.graph import forward, overlap, views
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from runtime.base.threads import ThreadState
 from runtime.graph.node import Node
 
 # Frames of these packages are ours: the user's call is the last one before them.
-_OURS = ("runtime", "generated")
+_OURS = ("runtime", "generated", "gradwright")
 
 _TRACEBACK = "traceback_"
 _PARENT = "parent_"

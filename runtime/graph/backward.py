@@ -91,7 +91,7 @@ def grad(
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-            "other parts of the graph, please use runtime.autograd.backward.",
+            "other parts of the graph, please use gradwright.autograd.backward.",
             FutureWarning,
             stacklevel=2,
         )

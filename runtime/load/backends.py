@@ -8,8 +8,8 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
-from runtime.backends.backend import ArrayBackend, register
 from runtime.call.dispatch import Operator
+from runtime.devices.backend import ArrayBackend, register
 
 Kernels = Mapping[str, Callable[..., Any]]
 

@@ -1,4 +1,4 @@
-"""Loading of the generated code: operators into `runtime.ops` and `runtime`, methods onto Tensor."""
+"""Loading of the generated code: operators into `runtime.ops`, methods onto Tensor."""
 
 from __future__ import annotations
 
@@ -12,28 +12,49 @@ from typing import Any
 
 from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text, shown_path
 from runtime import ops
+from runtime.base.lazy import load_the_rest_lazily
 from runtime.base.state import TensorBase
 from runtime.base.tensor import Tensor
 from runtime.load import replacing
+from runtime.load.collector import paused
 from runtime.methods.written import written_by_hand
 from runtime.native import core, debugging
 
 COMMAND = "python -m codegen"
-# Namespaces of PyTorch that hold operators under shorter names: `linalg_norm` is `linalg.norm`.
-NAMESPACES = ("fft", "linalg", "special")
 
 
-def load(package: str, runtime: ModuleType) -> None:
-    """Import the generated package and put its operators into the namespaces of the public API.
+def import_generated(package: str = "generated") -> ModuleType:
+    """The generated package, with its operators installed: from the folder that a variable names, or from the path.
 
     Raises:
         ImportError: there is no generated code, or it was made from other YAML; the message names the command to run.
     """
     elsewhere = os.environ.get(OUTPUT_VARIABLE)
-    if elsewhere:
+    if package not in sys.modules:
+        if elsewhere:
+            return _import_from(package, elsewhere)
+        _folder(package)
+    return importlib.import_module(package)
+
+
+def install(package: str) -> None:
+    """Put the operators of the generated package into `runtime.ops` and onto Tensor; its `__init__` calls this.
+
+    Raises:
+        ImportError: it was made from other YAML; the message names the command to run.
+    """
+    elsewhere = os.environ.get(OUTPUT_VARIABLE)
+    if not elsewhere:
+        _check_current(_folder(package))
+    elif not os.path.samefile(elsewhere, os.path.dirname(sys.modules[package].__file__ or "")):
         _import_from(package, elsewhere)
-    else:
-        _check_current(package)
+        return
+    with paused():
+        _install(package)
+    load_the_rest_lazily("runtime", package, "codegen")
+
+
+def _install(package: str) -> None:
     packets = importlib.import_module(f"{package}.packets")
     methods = importlib.import_module(f"{package}.methods")
     if core is not None:
@@ -44,21 +65,7 @@ def load(package: str, runtime: ModuleType) -> None:
         check_kernels(package)
     kept = {name for name in vars(ops) if name.startswith("__")} | {"aten"}  # that is a namespace
     vars(ops).update({base: function for base, function in packets.PACKETS.items() if base not in kept})
-    names = vars(runtime)
-    parts = {entry.partition(".")[0] for entry in os.listdir(os.path.dirname(runtime.__file__ or ""))}
-    for base, function in packets.PACKETS.items():
-        module = packets.PYTHON_MODULES.get(base)
-        if module in NAMESPACES:
-            namespace = importlib.import_module(f"runtime.{module}")
-            setattr(namespace, base.removeprefix(f"{module}_"), function)
-        elif module is None and base in packets.FUNCTIONS and base not in parts:
-            names.setdefault(base, function)
     install_methods({**methods.METHODS, **written_by_hand()}, signs=core is not None)
-
-
-def public_names(module: ModuleType) -> list[str]:
-    """The names of a module that do not begin with an underscore."""
-    return [name for name in vars(module) if not name.startswith("_")]
 
 
 def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
@@ -69,7 +76,7 @@ def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
             setattr(Tensor, name, function)
 
 
-def _import_from(package: str, folder: str) -> None:
+def _import_from(package: str, folder: str) -> ModuleType:
     """Import the output in `folder` as `package`."""
     file = os.path.join(folder, "__init__.py")
     if not os.path.exists(os.path.join(folder, MANIFEST)):
@@ -79,21 +86,30 @@ def _import_from(package: str, folder: str) -> None:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[package] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[package]
+        raise
+    return module
 
 
-def _check_current(package: str) -> None:
+def _folder(package: str) -> str:
     spec = importlib.util.find_spec(package)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     folders = [place for place in places if os.path.exists(os.path.join(place, "packets.py"))]
     if not folders:
         raise ImportError(f"there is no generated code; run: {COMMAND}")
+    return folders[0]
+
+
+def _check_current(folder: str) -> None:
     files = input_files()
     if not all(map(os.path.exists, files)):
         return
     try:
-        current = is_current(manifest_text(folders[0]), files)
+        current = is_current(manifest_text(folder), files)
     except OSError:
         current = False
     if not current:
-        raise ImportError(f"{shown_path(folders[0])} was made from other YAML; run: {COMMAND}")
+        raise ImportError(f"{shown_path(folder)} was made from other YAML; run: {COMMAND}")

@@ -16,6 +16,7 @@ from runtime.base.tensor import Tensor
 from runtime.call import registered
 from runtime.call.dispatch import Operator
 from runtime.load import replacing
+from runtime.load.loading import import_generated
 from runtime.native import core, debugging, load
 
 COMMAND = "gradwright"
@@ -43,6 +44,7 @@ def install(package: str, namespace: str, interface: int, methods: bool = True) 
             f"{package} was generated for interface {interface}, this is interface {INTERFACE} of Gradwright; "
             f"run in its project: {COMMAND}"
         )
+    import_generated()  # the operators of Gradwright, beside which these are
     _check_current(package)
     if registered.packages.get(namespace) == package:
         return

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from runtime import ops
-from runtime.backends.transfer import moved
 from runtime.base import creation, dtypes
 from runtime.base.describe import describe
 from runtime.base.keys import key_of_device
 from runtime.base.modes import plain_types
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType, MemoryFormat, check_device, lies_in
+from runtime.devices.transfer import moved
 
 _NAMES = ("device", "dtype", "non_blocking", "copy")
 

@@ -24,7 +24,7 @@ def backward(
     create_graph: bool = False,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
-    """Accumulate the gradients of this Tensor in the leaves it was made of; see `runtime.autograd.backward`."""
+    """Accumulate the gradients of this Tensor in the leaves it was made of; see `gradwright.autograd.backward`."""
     run_backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 

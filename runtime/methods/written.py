@@ -56,8 +56,8 @@ def written_by_hand() -> dict[str, Any]:
 
 
 def _make_wrapper_subclass(cls: type[Tensor], size: Any, *args: Any, **kwargs: Any) -> Tensor:
-    """A Tensor around others; see `runtime.backends.wrapper`."""
-    from runtime.backends.wrapper import make_wrapper_subclass
+    """A Tensor around others; see `runtime.devices.wrapper`."""
+    from runtime.devices.wrapper import make_wrapper_subclass
 
     return make_wrapper_subclass(cls, size, *args, **kwargs)
 

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from runtime.backends.tensor import DeviceTensor
 from runtime.base import devices, dtypes, identity
 from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType, Layout, MemoryFormat, sparse_coo
+from runtime.devices.tensor import DeviceTensor
 from runtime.sparse.coordinates import Coordinates, empty, of_dense
 
 KEY = "SparseCPU"

@@ -190,9 +190,9 @@ class Project:
 PROGRAM = """
 import json, sys, traceback
 import numpy as np
-import runtime as torch
+import gradwright as torch
 from runtime import ops
-from runtime.autograd import forward_ad
+from gradwright.autograd import forward_ad
 from codegen.schema.names import python
 
 failures = []

@@ -58,8 +58,9 @@ def test_other_commands_are_of_the_generator() -> None:
 
 def test_torch_is_the_runtime() -> None:
     program = """
-import torch, runtime, torch.nn.functional as F, torch.linalg, functorch
-print(torch is runtime, F is runtime.nn.functional, torch.linalg is runtime.linalg, functorch.vmap is runtime.vmap)
+import torch, gradwright, torch.nn.functional as F, torch.linalg, functorch
+print(torch is gradwright, F is gradwright.nn.functional)
+print(torch.linalg is gradwright.linalg, functorch.vmap is gradwright.vmap)
 print(torch.__version__, torch.__version__ > "1.13", torch.__version__ >= (2, 0), torch.Tensor.__module__)
 print(torch.zeros(1).type(), torch.zeros(1, dtype=torch.float64), torch.channels_last)
 """
@@ -75,7 +76,7 @@ import gradwright as g
 g.nn.Linear
 print(g.float32, g.Tensor.__module__, type(g).__name__, type(g.nn).__name__)
 """
-    assert programs.run(program) == "runtime.float32 runtime.base.tensor module module\n"
+    assert programs.run(program) == "gradwright.float32 runtime.base.tensor module module\n"
 
 
 def test_paths_of_modules_are_those_of_pytorch() -> None:

@@ -23,8 +23,8 @@ def test_a_kernel_that_breaks_a_rule_is_named(body: str, way: str, project: Proj
     )
     project.append("kernels.py", f"\n\ndef f(self: Array) -> Array:\n    {body}\n")
     assert project.generate().returncode == 0
-    call = "mylib.f(x)" if way == "fast" else "runtime.ops.mylib.f.default.operator(x)"
-    program = f"import runtime, mylib; x = runtime.ones(3); {call}"
+    call = "mylib.f(x)" if way == "fast" else "gradwright.ops.mylib.f.default.operator(x)"
+    program = f"import gradwright, mylib; x = gradwright.ones(3); {call}"
     finished = project.run("-c", program, GRADWRIGHT_DEBUG="1")
     (line,) = [line for line in finished.stderr.splitlines() if line.startswith("RuntimeError: ")]
     assert line.startswith("RuntimeError: mylib::f: its kernel "), finished.stderr
@@ -35,7 +35,7 @@ def test_a_view_that_copies_is_named(project: Project) -> None:
     project.append("native_functions.yaml", "- func: f(Tensor(a) self) -> Tensor(a)\n  dispatch: {CPU: f}\n")
     project.append("kernels.py", "\n\ndef f(self: Array) -> Array:\n    return self.T.copy()\n")
     assert project.generate().returncode == 0
-    finished = project.run("-c", "import runtime, mylib; mylib.f(runtime.ones(2, 3))", GRADWRIGHT_DEBUG="1")
+    finished = project.run("-c", "import gradwright, mylib; mylib.f(gradwright.ones(2, 3))", GRADWRIGHT_DEBUG="1")
     assert "returned a copy, and the schema declares a view" in finished.stderr
 
 
@@ -50,7 +50,7 @@ def test_the_kernels_of_gradwright_keep_the_rules(project: Project) -> None:
     program = """
 from generated.registry import OPERATORS
 from runtime.native import why_not
-from runtime.testing import operator_function, sample_inputs
+from gradwright.testing import operator_function, sample_inputs
 assert why_not().startswith("GRADWRIGHT_DEBUG=1 ")
 calls = 0
 for name, info in OPERATORS.items():

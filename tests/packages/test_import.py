@@ -20,7 +20,7 @@ def generated(project: Project) -> Project:
 
 def test_operators_are_functions_methods_and_in_their_namespace(generated: Project) -> None:
     program = """
-import mylib, gradwright as torch, runtime
+import mylib, gradwright as torch, gradwright
 assert torch is runtime
 x = torch.tensor([3.0])
 print(mylib.squareplus(x), x.squareplus(2), torch.ops.mylib.squareplus.default(x, b=0))
@@ -30,7 +30,7 @@ print(mylib.squareplus(torch.tensor([1, 2])).dtype, mylib.squareplus(x, out=torc
     assert generated.output(program) == (
         "tensor([3.3028]) tensor([3.1583]) tensor([3.])\n"
         "mylib::squareplus(Tensor self, Scalar b=4) -> Tensor ['squareplus']\n"
-        "runtime.float32 tensor([3.3028])"
+        "gradwright.float32 tensor([3.3028])"
     )
 
 
@@ -47,8 +47,8 @@ y = x.squareplus()
 print(y.grad_fn.name(), y.grad_fn._saved_self is x)
 """
     assert generated.output(program) == (
-        "tensor([0.5000, 0.7236], dtype=runtime.float64)\ntensor([0.5000, 0.7236], dtype=runtime.float64)\n"
-        "tensor([0.2500, 0.1789], dtype=runtime.float64)\nruntime.Size([2, 1])\nTrue\nSquareplusBackward0 True"
+        "tensor([0.5000, 0.7236], dtype=gradwright.float64)\ntensor([0.5000, 0.7236], dtype=gradwright.float64)\n"
+        "tensor([0.2500, 0.1789], dtype=gradwright.float64)\nruntime.Size([2, 1])\nTrue\nSquareplusBackward0 True"
     )
 
 
@@ -57,7 +57,7 @@ print(y.grad_fn.name(), y.grad_fn._saved_self is x)
 )
 def test_any_order_of_imports(order: str, generated: Project) -> None:
     assert (
-        generated.output(f"import {order}, runtime; print(runtime.ops.mylib.squareplus(runtime.zeros(())))")
+        generated.output(f"import {order}, runtime; print(gradwright.ops.mylib.squareplus(gradwright.zeros(())))")
         == "tensor(1.)"
     )
 
@@ -107,11 +107,11 @@ def test_an_error_in_a_formula_names_its_place(project: Project) -> None:
         "    if grad.dim() == 1:\n        raise ValueError('broken')\n    return grad\n",
     )
     assert project.generate().returncode == 0
-    program = "import mylib, runtime as t; x = t.ones(2, requires_grad=True); mylib.two(x, x).sum().backward()"
+    program = "import mylib, gradwright as t; x = t.ones(2, requires_grad=True); mylib.two(x, x).sum().backward()"
     assert project.run("-c", program).stderr.endswith(
         "ValueError: broken\nin the derivative of two (TwoBackward0)\n  mylib/derivatives.yaml:8  other: broken(grad)\n"
     )
-    program = "import mylib, runtime as t; mylib.two(t.ones(2), t.ones(3))"
+    program = "import mylib, gradwright as t; mylib.two(t.ones(2), t.ones(3))"
     assert ", mylib/native_functions.yaml:16\n" in project.run("-c", program).stderr
 
 
@@ -147,8 +147,8 @@ try:
 except OSError as error:
     print(error)
 file.write_text(text)
-import mylib, runtime
-print(runtime.zeros(()).squareplus())
+import mylib, gradwright
+print(gradwright.zeros(()).squareplus())
 """
     assert generated.output(program) == "no kernels today\ntensor(1.)"
 
@@ -162,7 +162,7 @@ def test_two_packages(generated: Project, new_project: MAKE) -> None:
     other.file("derivatives.yaml").write_text("- name: thrice(Tensor self) -> Tensor\n  self: grad * 3\n")
     other.append("kernels.py", "\n\ndef thrice(self: Array) -> Array:\n    return self * 3\n")
     assert other.generate().returncode == 0
-    both = f"import sys; sys.path.append({str(other.folder)!r}); import mylib, yourlib; import runtime as torch\n"
+    both = f"import sys; sys.path.append({str(other.folder)!r}); import mylib, yourlib; import gradwright as torch\n"
     assert generated.output(both + "print(torch.ones(1).squareplus().thrice())") == "tensor([4.8541])"
 
     other.append(
@@ -177,7 +177,7 @@ def test_two_packages(generated: Project, new_project: MAKE) -> None:
     assert other.generate().returncode == 0
     finished = generated.run("-c", both)
     assert "yourlib._generated can not define the namespace 'mylib': mylib._generated has defined it" in finished.stderr
-    finished = generated.run("-c", 'import mylib; from runtime.library import Library; Library("mylib", "DEF")')
+    finished = generated.run("-c", 'import mylib; from gradwright.library import Library; Library("mylib", "DEF")')
     assert "Previous registration at mylib._generated" in finished.stderr
 
 
@@ -200,7 +200,7 @@ def test_overloads_of_packages_do_not_meet(new_project: MAKE) -> None:
         assert project.generate().returncode == 0
     program = f"""
 import sys; sys.path.append({str(projects[1].folder)!r})
-import onelib, twolib, runtime as torch
+import onelib, twolib, gradwright as torch
 x = torch.ones(1)
 for _ in range(2):
     print(onelib.times(x, 1.0, more=5).item(), twolib.times(x, 1.0, more=5).item(), end=" ")
@@ -220,7 +220,7 @@ def test_a_whole_set_of_operators_of_ones_own(project: Project) -> None:
     finished = project.generate()
     assert finished.returncode == 0, finished.stderr
     program = """
-import mylib, runtime as torch
+import mylib, gradwright as torch
 x = torch.tensor([1.0], requires_grad=True)
 y = mylib.tanh(mylib.mul(x, 2))
 print(type(y.grad_fn).__module__, torch.autograd.grad(y, x), (x * 2).tanh().grad_fn.__class__ is type(y.grad_fn))
@@ -240,13 +240,13 @@ def test_second_names_of_modules() -> None:
     import codegen.paths
     import gradwright
     import gradwright.codegen.paths
+    import gradwright.nn.functional
     import gradwright.nn.functional as functional
-    import runtime.nn.functional
 
-    assert functional is runtime.nn.functional
+    assert functional is gradwright.nn.functional
     assert gradwright.codegen.paths is codegen.paths
-    assert runtime.nn.functional.__spec__ is not None
-    assert runtime.nn.functional.__spec__.name == "runtime.nn.functional"
+    assert gradwright.nn.functional.__spec__ is not None
+    assert gradwright.nn.functional.__spec__.name == "gradwright.nn.functional"
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'gradwright\.nothing'"):
         import gradwright.nothing
 

@@ -53,12 +53,12 @@ def test_it_generates_and_a_call_says_what_is_missing(project: Project) -> None:
     assert project.generate("new", "mish2(Tensor self) -> Tensor").returncode == 0
     finished = project.generate()
     assert finished.returncode == 0, finished.stderr
-    finished = project.run("-c", "import mylib, runtime; mylib.mish2(runtime.ones(2))")
+    finished = project.run("-c", "import mylib, gradwright; mylib.mish2(gradwright.ones(2))")
     assert "NotImplementedError: write the kernel of mish2" in finished.stderr
     kernels = project.file("kernels.py")
     missing = 'raise NotImplementedError("write the kernel of mish2")'
     kernels.write_text(kernels.read_text().replace(missing, "return self"))
-    program = "import mylib, runtime; mylib.mish2(runtime.ones(2, requires_grad=True)).sum().backward()"
+    program = "import mylib, gradwright; mylib.mish2(gradwright.ones(2, requires_grad=True)).sum().backward()"
     assert "mish2, the gradient of self" in project.run("-c", program).stderr
 
 

@@ -74,7 +74,7 @@ def test_line_ends_and_a_mark_are_no_difference(project: Project) -> None:
         finished = project.generate(*words)
         assert (finished.returncode, finished.stderr) == (0, ""), words
     assert re.search(r": 0 of \d+ files written", project.generate().stdout)
-    assert project.output("import mylib, runtime; print(mylib.squareplus(runtime.zeros(1)).item())") == "1.0"
+    assert project.output("import mylib, gradwright; print(mylib.squareplus(gradwright.zeros(1)).item())") == "1.0"
 
 
 def test_what_is_added_has_the_line_ends_of_the_file(project: Project) -> None:

@@ -75,8 +75,8 @@ def note(self: Array, log: Array) -> None:
 """
 PROGRAM = """
 import pytest
-import mylib, runtime as torch
-from runtime.autograd import forward_ad
+import mylib, gradwright as torch
+from gradwright.autograd import forward_ad
 
 for write in (mylib.damp_, mylib.fresh_):
     x = torch.ones(3, requires_grad=True)

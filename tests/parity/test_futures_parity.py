@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
@@ -83,7 +83,7 @@ def test_waiting_for_another_thread() -> None:
 
 
 def test_errors_of_callbacks_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    future = runtime.futures.Future[int]()
+    future = gradwright.futures.Future[int]()
     future.add_done_callback(_fail)
     future.set_result(1)
     assert "KeyError" in caplog.text
@@ -139,16 +139,16 @@ def test_cond_for_each_element_of_a_batch(in_dims: Any, shape: Any) -> None:
 
 def test_gradients_of_cond_for_each_element() -> None:
     def choose(p: Any, x: Any) -> Any:
-        return runtime.cond(p > 0, lambda x: (x * 3, {"a": x}), lambda x: (x * x, {"a": x + 1}), (x,))
+        return gradwright.cond(p > 0, lambda x: (x * 3, {"a": x}), lambda x: (x * x, {"a": x + 1}), (x,))
 
-    x = runtime.tensor([2.0, 5.0], requires_grad=True)
-    out, more = runtime.func.vmap(choose)(runtime.tensor([1.0, -1.0]), x)
+    x = gradwright.tensor([2.0, 5.0], requires_grad=True)
+    out, more = gradwright.func.vmap(choose)(gradwright.tensor([1.0, -1.0]), x)
     assert more["a"].tolist() == [2.0, 6.0]
     out.sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [3.0, 10.0]
     with pytest.raises(RuntimeError, match="same structure"):
-        runtime.func.vmap(lambda p: runtime.cond(p > 0, lambda: p, lambda: [p]))(runtime.ones(2))
+        gradwright.func.vmap(lambda p: gradwright.cond(p > 0, lambda: p, lambda: [p]))(gradwright.ones(2))
 
 
 WRONG = [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -43,7 +43,7 @@ def outcome(library: Any, name: str, array: np.ndarray, mask: np.ndarray | None,
 
 
 def same(name: str, array: np.ndarray, mask: np.ndarray | None, *args: Any, **options: Any) -> None:
-    mine = outcome(runtime, name, array, mask, args, options)
+    mine = outcome(gradwright, name, array, mask, args, options)
     other = outcome(torch, name, array, mask, args, options)
     if isinstance(other, type):
         assert mine is other
@@ -119,7 +119,7 @@ def test_corrections_and_orders() -> None:
 @pytest.mark.parametrize("masks", [(None, None), (MASK, None), (None, MASK), (MASK, ~MASK), (MASK, MASK)])
 def test_sums_of_exponentials(masks: tuple[np.ndarray | None, np.ndarray | None]) -> None:
     found = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         first, second = (None if mask is None else library.tensor(mask) for mask in masks)
         x = library.tensor(X)
         out = library.masked.logaddexp(x, library.tensor(Y), input_mask=first, other_mask=second)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
-from runtime import other_devices
+import gradwright
+from gradwright import other_devices
 
 pytestmark = pytest.mark.parity
 
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.parity
 def test_schemas_are_pytorchs(name: str) -> None:
     theirs = getattr(torch.ops.aten, name).default._schema
     with pytest.raises(TypeError):
-        getattr(runtime, name)()
-    mine = getattr(runtime.ops.aten, name).default._schema
+        getattr(gradwright, name)()
+    mine = getattr(gradwright.ops.aten, name).default._schema
     assert [each.name for each in mine.arguments] == [each.name for each in theirs.arguments]
     assert len(mine.returns) == len(theirs.returns)
 
@@ -30,7 +30,7 @@ def outcome(library: Any, name: str, *args: Any) -> tuple[type[Exception], bool]
 
 
 def test_they_raise_as_on_pytorchs_cpu() -> None:
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         x = library.ones(1, 1, 3, 3)
         assert outcome(library, "cudnn_grid_sampler", x, x) == (NotImplementedError, True)
         assert outcome(library, "batch_norm_stats", x, 0.1) == (NotImplementedError, True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
@@ -150,7 +150,7 @@ MODULES = ("cuda", "xpu", "mps", "mtia", "accelerator", "cpu", "distributed")
 @pytest.mark.parametrize("name", MODULES)
 def test_queries_answer_as_without_a_device(name: str) -> None:
     """Each function that PyTorch answers without arguments answers the same, or raises the same class of error."""
-    theirs, ours = getattr(torch, name), getattr(runtime, name)
+    theirs, ours = getattr(torch, name), getattr(gradwright, name)
     for query in dir(ours):
         function = getattr(theirs, query, None)
         if query.startswith("_") or not inspect.isfunction(function) or not _needs_nothing(function):
@@ -237,7 +237,7 @@ def test_names(text: str) -> None:
 
 
 def test_versions_compare_as_pytorchs() -> None:
-    from runtime.torch_version import TorchVersion
+    from gradwright.torch_version import TorchVersion
 
     theirs = torch.torch_version.TorchVersion("2.13.0+cpu")
     ours = TorchVersion("2.13.0+cpu")

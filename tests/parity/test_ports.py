@@ -26,8 +26,8 @@ def losses(path: Path) -> list[float]:
 def test_a_port_reaches_the_losses_of_pytorch(name: str, tmp_path: Path) -> None:
     text = (PORTS / f"{name}.py").read_text(encoding="utf-8")
     changed = re.sub(
-        r"^from runtime\b", "from torch", text.replace("import runtime as torch", "import torch"), flags=re.M
+        r"^from gradwright\b", "from torch", text.replace("import gradwright as torch", "import torch"), flags=re.M
     )
-    assert "runtime" not in changed
+    assert "gradwright" not in changed
     (tmp_path / "port.py").write_text(changed, encoding="utf-8")
     assert losses(PORTS / f"{name}.py") == pytest.approx(losses(tmp_path / "port.py"), rel=2e-3, abs=1e-5)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = [
     pytest.mark.parity,
@@ -27,7 +27,7 @@ EVALUATE = "autograd::engine::evaluate_function: "
 
 def both(body: Callable[[Any], Any]) -> Any:
     """What `body` gives with either library, which must be the same."""
-    ours, theirs = body(runtime), body(torch)
+    ours, theirs = body(gradwright), body(torch)
     assert ours == theirs
     return ours
 
@@ -183,8 +183,8 @@ def test_attributes_and_columns() -> None:
     for options in ({}, {"record_shapes": True}, {"profile_memory": True}, {"with_flops": True}):
         both(lambda torch, options=options: body(torch, **options))
 
-    with runtime.autograd.profiler.profile() as prof:
-        runtime.ones(2)
+    with gradwright.autograd.profiler.profile() as prof:
+        gradwright.ones(2)
     for kind, ours in (
         (torch.autograd.profiler_util.FunctionEvent(1, "a", 1, 0, 1), prof.function_events[0]),
         (torch.autograd.profiler_util.FunctionEventAvg(), prof.total_average()),
@@ -409,7 +409,7 @@ def test_files_of_nvprof(tmp_path: Path) -> None:
 
     def body(torch: Any) -> Any:
         # PyTorch leaves nanoseconds where everything else has microseconds.
-        unit = 1000 if torch is runtime else 1
+        unit = 1000 if torch is gradwright else 1
         return [
             (e.id, e.name, e.thread, e.node_id, e.time_range.start * unit, [k.duration * unit for k in e.kernels])
             for e in torch.autograd.profiler.load_nvprof(str(path))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -233,7 +233,7 @@ def test_expression(expression: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         wanted = outcome(torch, expression)
-    assert outcome(runtime, expression) == wanted
+    assert outcome(gradwright, expression) == wanted
 
 
 # -- small models: five steps of training give the same losses
@@ -345,4 +345,4 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_training_gives_the_same_losses(model: Callable[[Any], list[float]]) -> None:
-    np.testing.assert_allclose(model(runtime), model(torch), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model(gradwright), model(torch), rtol=1e-10, atol=1e-12)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -24,14 +24,14 @@ WHOLE = ("int64", "int32", "int16", "int8", "uint8", "bool")
 @pytest.fixture(autouse=True)
 def _restore():
     state = torch.get_rng_state()
-    with runtime.random.fork_rng():
+    with gradwright.random.fork_rng():
         yield
     torch.set_rng_state(state)
 
 
 def bits(tensor: Any) -> np.ndarray:
     """The bytes of a Tensor of either library, element by element."""
-    module = torch if isinstance(tensor, torch.Tensor) else runtime
+    module = torch if isinstance(tensor, torch.Tensor) else gradwright
     plain = tensor.detach().contiguous()
     if plain.dtype == module.bfloat16:
         plain = plain.to(module.float32)
@@ -42,7 +42,7 @@ def same(program: Callable[[Any], Any], seeds: tuple[int, ...] = SEEDS) -> None:
     """A program gives equal Tensors with both libraries, and leaves equal states behind."""
     for seed in seeds:
         results = []
-        for module in (runtime, torch):
+        for module in (gradwright, torch):
             module.manual_seed(seed)
             out = program(module)
             results.append((out if isinstance(out, (list, tuple)) else (out,), module.get_rng_state().numpy()))
@@ -90,7 +90,7 @@ FILLS: dict[str, tuple[tuple[Any, ...], ...]] = {
 def test_in_place_of_others(name, dtype):
     if dtype.startswith("complex") and name not in ("uniform_", "normal_"):
         with pytest.raises((RuntimeError, NotImplementedError)):
-            getattr(runtime.zeros(3, dtype=getattr(runtime, dtype)), name)(*FILLS[name][0])
+            getattr(gradwright.zeros(3, dtype=getattr(gradwright, dtype)), name)(*FILLS[name][0])
         return
     for arguments in FILLS[name]:
         if dtype == "bfloat16" and arguments == (1, 1 + 2**-22):
@@ -216,7 +216,7 @@ def test_truncated_far_from_the_mean():
 def test_orthogonal_as_far_as_the_factorisation_agrees(shape):
     for dtype, error in (("float32", 3e-6), ("float64", 1e-14)):
         made = []
-        for m in (runtime, torch):
+        for m in (gradwright, torch):
             m.manual_seed(4)
             made.append(m.nn.init.orthogonal_(m.empty(shape, dtype=getattr(m, dtype)), 1.5).numpy())
         np.testing.assert_allclose(*made, atol=error)
@@ -246,14 +246,14 @@ def test_states_are_of_the_same_bytes_both_ways():
     for draw in (lambda m: m.rand(5), lambda m: m.randn(3), lambda m: m.rand(2000), lambda m: m.rand(624)):
         torch.manual_seed(11)
         draw(torch)
-        ours, theirs = runtime.Generator(), torch.Generator()
-        ours.set_state(runtime.tensor(torch.get_rng_state().numpy()))
+        ours, theirs = gradwright.Generator(), torch.Generator()
+        ours.set_state(gradwright.tensor(torch.get_rng_state().numpy()))
         assert ours.initial_seed() == torch.initial_seed() == 11
         theirs.set_state(torch.from_numpy(ours.get_state().numpy()))
         expected = torch.randn(21, generator=theirs)
         copied = pickle.loads(pickle.dumps(ours))
         for generator in (ours, copied):
-            np.testing.assert_array_equal(runtime.randn(21, generator=generator).numpy(), expected.numpy())
+            np.testing.assert_array_equal(gradwright.randn(21, generator=generator).numpy(), expected.numpy())
 
 
 def test_a_normal_number_waits_for_the_next_draw():

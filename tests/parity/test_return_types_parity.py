@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -41,18 +41,18 @@ def _outcome(library: Any, text: str) -> Any:
     assert type(copy.copy(out)) is kind
     assert type(pickle.loads(pickle.dumps(out))) is kind
     shown = re.sub(r"\bruntime\b", "torch", repr(out).partition("(")[0])
-    return shown, kind.__module__.replace("runtime", "torch"), fields, kind.n_fields
+    return shown, kind.__module__.replace("gradwright", "torch"), fields, kind.n_fields
 
 
 @pytest.mark.parametrize("text", [text for line in CALLS.strip().splitlines() for text in line.split(" | ")])
 def test_class_of_results(text: str) -> None:
-    assert _outcome(runtime, text) == _outcome(torch, text)
+    assert _outcome(gradwright, text) == _outcome(torch, text)
 
 
 @pytest.mark.parametrize("values", ["()", "((1,),)", "(1, 2)", "((1, 2, 3),)", "([1, 2],)"])
 def test_making_one(values: str) -> None:
     found = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         try:
             found.append(tuple(library.return_types.max(*eval(values))))
         except Exception as error:
@@ -61,8 +61,8 @@ def test_making_one(values: str) -> None:
 
 
 def test_all_of_them_are_listed() -> None:
-    listed = {kind.__name__ for kind in runtime.return_types.all_return_types}
+    listed = {kind.__name__ for kind in gradwright.return_types.all_return_types}
     assert {kind.__name__ for kind in torch.return_types.all_return_types} <= listed
-    assert listed <= set(dir(runtime.return_types))
+    assert listed <= set(dir(gradwright.return_types))
     with pytest.raises(AttributeError):
-        _ = runtime.return_types.add
+        _ = gradwright.return_types.add

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*assert_allclose:FutureWarning")]
 
@@ -67,7 +67,9 @@ def outcome(call: Callable[[], None]) -> Any:
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs(name, options):
-    ours, theirs = (outcome(lambda m=m: m.testing.assert_close(*PAIRS[name](m), **options)) for m in (runtime, torch))
+    ours, theirs = (
+        outcome(lambda m=m: m.testing.assert_close(*PAIRS[name](m), **options)) for m in (gradwright, torch)
+    )
     assert (ours is None) == (theirs is None), (ours, theirs)
     if ours is not None:
         assert ours[0] == theirs[0], (ours, theirs)
@@ -78,7 +80,7 @@ def test_pairs(name, options):
 
 
 def test_messages():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         with pytest.raises(AssertionError, match=r"^mine$"):
             m.testing.assert_close(1.0, 2.0, msg="mine")
         with pytest.raises(AssertionError, match=r"^before Scalars"):
@@ -90,7 +92,7 @@ def test_messages():
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "complex64", "int64", "uint8", "bool"])
 def test_random_tensors(dtype):
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         kind = getattr(m, dtype)
         made = m.testing.make_tensor(40, 30, dtype=kind, device="cpu")
         assert tuple(made.shape) == (40, 30)
@@ -106,5 +108,5 @@ def test_random_tensors(dtype):
         assert small.real.min() >= 2
         assert small.real.max() <= (4 if small.dtype.kind in "fc" else 3)
     with pytest.raises(ValueError, match="requires_grad"):
-        runtime.testing.make_tensor(2, dtype=runtime.int64, requires_grad=True)
-    assert runtime.testing.make_tensor(2, dtype=runtime.float32, requires_grad=True).requires_grad
+        gradwright.testing.make_tensor(2, dtype=gradwright.int64, requires_grad=True)
+    assert gradwright.testing.make_tensor(2, dtype=gradwright.float32, requires_grad=True).requires_grad

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 
 import generated
-import runtime
-from runtime import Tensor
-from runtime.autograd import Function, grad
+import gradwright
+from gradwright import Tensor
+from gradwright.autograd import Function, grad
 from runtime.base import modes
 from runtime.call import registered
 from runtime.graph.node import accumulator
 from runtime.native import is_available
 
-OURS = (str(Path(runtime.__file__).parent), str(Path(generated.__file__).parent))
+OURS = (str(Path(gradwright.__file__).parent), str(Path(generated.__file__).parent))
 State = dict[str, Any]
 Action = Callable[[State], Any]
 
@@ -105,7 +105,7 @@ def no_errors(*found: Any) -> None:
 
 
 def leaf() -> State:
-    return {"x": runtime.ones(2, requires_grad=True), "calls": []}
+    return {"x": gradwright.ones(2, requires_grad=True), "calls": []}
 
 
 def backward(state: State) -> None:
@@ -124,8 +124,8 @@ def test_gradients_of_a_leaf_that_is_marked() -> None:
     """A leaf whose rare parts are those that all views of a kind share."""
 
     def prepare() -> State:
-        base = runtime.ones(2)
-        with runtime.no_grad():
+        base = gradwright.ones(2)
+        with gradwright.no_grad():
             view = base.view(2)
         return {"x": view.requires_grad_(), "calls": []}
 
@@ -161,7 +161,7 @@ def test_gradients_that_are_taken_away_meanwhile() -> None:
 
 def test_retained_gradients() -> None:
     def prepare() -> State:
-        x = runtime.ones(2, requires_grad=True)
+        x = gradwright.ones(2, requires_grad=True)
         y = x * 3
         y.retain_grad()
         return {"y": y}
@@ -188,7 +188,7 @@ PLACES: dict[str, Callable[[State, Callable[..., Any]], Any]] = {
 
 
 def used_leaf() -> State:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     return {"x": x, "y": x * 3, "calls": []}
 
 
@@ -241,7 +241,7 @@ def test_notes_and_accumulators_are_the_same_for_all() -> None:
 
 
 def graph() -> State:
-    x = runtime.full((2,), 2.0, requires_grad=True)
+    x = gradwright.full((2,), 2.0, requires_grad=True)
     y = x * x
     return {"x": x, "y": y, "z": Double.apply(y.exp()).sum()}
 
@@ -340,7 +340,7 @@ def test_one_count_of_writes() -> None:
     """What was saved while another thread made a Tensor over the same memory: a write to either is noticed."""
 
     def prepare() -> State:
-        x = runtime.ones(2, requires_grad=True)
+        x = gradwright.ones(2, requires_grad=True)
         return {"x": x, "y": x * 1}
 
     def save(state: State) -> None:
@@ -351,7 +351,7 @@ def test_one_count_of_writes() -> None:
 
     def check(state: State, *found: Any) -> None:
         no_errors(*found)
-        with runtime.no_grad():
+        with gradwright.no_grad():
             state["alias"].add_(1)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             state["z"].backward()
@@ -362,7 +362,7 @@ def test_one_count_of_writes() -> None:
 
 def test_views_made_at_once_are_all_known() -> None:
     def prepare() -> State:
-        x = runtime.ones(4, requires_grad=True)
+        x = gradwright.ones(4, requires_grad=True)
         return {"x": x, "y": x * 1, "views": []}
 
     def view(state: State) -> None:
@@ -378,11 +378,11 @@ def test_views_made_at_once_are_all_known() -> None:
 
 def test_anomaly_mode_is_switched_once() -> None:
     def switch(on: bool) -> Action:
-        return lambda state: runtime.autograd.set_detect_anomaly(on)
+        return lambda state: gradwright.autograd.set_detect_anomaly(on)
 
     def check(state: State, *found: Any) -> None:
         no_errors(*(one for one in found if isinstance(one, BaseException)))
-        runtime.autograd.set_detect_anomaly(False)
+        gradwright.autograd.set_detect_anomaly(False)
         assert modes._unusual == 0
         assert modes.process_handlers.nodes == modes.process_handlers.recorded == ()
 
@@ -395,7 +395,7 @@ def test_kernels_of_one_operator() -> None:
     """Registered by two threads for an operator that comes later: both come into force with it."""
 
     def prepare() -> State:
-        return {"library": runtime.library.Library("meeting", "FRAGMENT")}
+        return {"library": gradwright.library.Library("meeting", "FRAGMENT")}
 
     def register(key: str) -> Action:
         return lambda state: state["library"].impl("f", lambda x: x, key)
@@ -408,7 +408,7 @@ def test_kernels_of_one_operator() -> None:
         if not registered.exists("meeting::f"):
             define(state)
         assert registered.has_kernel("meeting::f", "CPU")
-        assert runtime.ops.meeting.f(runtime.ones(1)).item() == 1.0
+        assert gradwright.ops.meeting.f(gradwright.ones(1)).item() == 1.0
         state["library"]._destroy()
 
     at_every_line(prepare, register("CPU"), register("Autograd"), check)

@@ -8,12 +8,12 @@ import pickle
 import numpy as np
 import pytest
 
-import runtime
-from runtime import random
+import gradwright
+from gradwright import random
+from gradwright.random import Generator
 from runtime.base import dtypes
 from runtime.base.creation import tensor
 from runtime.kernels.random import _after_exchanges
-from runtime.random import Generator
 
 
 @pytest.fixture(autouse=True)
@@ -121,19 +121,19 @@ def test_the_numbers_of_a_seed_are_pytorchs():
     def hexadecimal(numbers):
         return [number.hex() for number in numbers.tolist()]
 
-    assert hexadecimal(runtime.rand(2)) == ["0x1.11e15e0000000p-1", "0x1.9726200000000p-3"]
-    assert hexadecimal(runtime.rand(2, dtype=dtypes.float64)) == ["0x1.18432a35053ecp-2", "0x1.b9643fa6cd0d3p-1"]
-    assert hexadecimal(runtime.randn(2)) == ["-0x1.405bc20000000p+0", "-0x1.e252400000000p+0"]
+    assert hexadecimal(gradwright.rand(2)) == ["0x1.11e15e0000000p-1", "0x1.9726200000000p-3"]
+    assert hexadecimal(gradwright.rand(2, dtype=dtypes.float64)) == ["0x1.18432a35053ecp-2", "0x1.b9643fa6cd0d3p-1"]
+    assert hexadecimal(gradwright.randn(2)) == ["-0x1.405bc20000000p+0", "-0x1.e252400000000p+0"]
     places = [0, 8, 18, 19]
-    assert hexadecimal(runtime.randn(20)[places]) == [
+    assert hexadecimal(gradwright.randn(20)[places]) == [
         "0x1.ee15960000000p+0", "0x1.651ee80000000p-3", "-0x1.0bdd640000000p-2", "-0x1.0022c40000000p-2",
     ]  # fmt: skip
-    assert hexadecimal(runtime.randn(20, dtype=dtypes.float64)[places]) == [
+    assert hexadecimal(gradwright.randn(20, dtype=dtypes.float64)[places]) == [
         "0x1.749d011ade7a0p-1", "0x1.a747b70edb353p-1", "-0x1.8b4bde8f2bacfp+0", "-0x1.4d800b3596af2p-3",
     ]  # fmt: skip
-    assert runtime.randperm(12).tolist() == [6, 8, 4, 1, 9, 2, 11, 0, 7, 3, 10, 5]
-    assert runtime.randint(100, (6,)).tolist() == [75, 40, 14, 6, 22, 11]
-    assert runtime.empty(2, dtype=dtypes.int64).random_().tolist() == [8262376814575406295, 2937336300495845810]
+    assert gradwright.randperm(12).tolist() == [6, 8, 4, 1, 9, 2, 11, 0, 7, 3, 10, 5]
+    assert gradwright.randint(100, (6,)).tolist() == [75, 40, 14, 6, 22, 11]
+    assert gradwright.empty(2, dtype=dtypes.int64).random_().tolist() == [8262376814575406295, 2937336300495845810]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 50, 3000])

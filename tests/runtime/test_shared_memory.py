@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import runtime as torch
+import gradwright as torch
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 

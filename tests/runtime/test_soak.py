@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
-from runtime import Tensor, optim
-from runtime.autograd import Function, grad
-from runtime.testing import differentiable_outputs, operator_function, sample_inputs
+import gradwright
+from gradwright import Tensor, optim
+from gradwright.autograd import Function, grad
+from gradwright.testing import differentiable_outputs, operator_function, sample_inputs
 
 ASKED = int(os.environ.get("GRADWRIGHT_SOAK", "0"))
 ITERATIONS = 1_000_000 if ASKED == 1 else ASKED or 12_000
@@ -66,17 +66,17 @@ def operator_works() -> Iterator[Work]:
                 call = samples[number]
                 outs = differentiable_outputs(function(*call.args, **call.kwargs))
                 if outs:
-                    runtime.autograd.backward(outs, [runtime.ones_like(out) for out in outs])
+                    gradwright.autograd.backward(outs, [gradwright.ones_like(out) for out in outs])
 
             yield work
 
 
 def engine_works() -> Iterator[Work]:
     """The ways of the engine, and of what it declines."""
-    weight = runtime.randn(8, 8).requires_grad_()
-    bias = runtime.zeros(8).requires_grad_()
+    weight = gradwright.randn(8, 8).requires_grad_()
+    bias = gradwright.zeros(8).requires_grad_()
     step = optim.SGD([weight, bias], lr=1e-3, momentum=0.9)
-    batch = runtime.randn(4, 8)
+    batch = gradwright.randn(4, 8)
 
     def training() -> None:
         step.zero_grad()
@@ -85,27 +85,27 @@ def engine_works() -> Iterator[Work]:
         step.step()
 
     def towards_inputs() -> None:
-        x, y = runtime.ones(3, requires_grad=True), runtime.ones(3, requires_grad=True)
+        x, y = gradwright.ones(3, requires_grad=True), gradwright.ones(3, requires_grad=True)
         middle = x * y
         out = (middle.exp() + x).sum()
         grad(out, [x, middle], retain_graph=True)
         out.backward(inputs=[y], retain_graph=True)
         with contextlib.suppress(RuntimeError):
-            grad(out, [runtime.ones(3, requires_grad=True)])
+            grad(out, [gradwright.ones(3, requires_grad=True)])
 
     def twice() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         (first,) = grad((x.tanh() * x).sum(), x, create_graph=True)
         (second,) = grad(first.sum(), x, create_graph=True)
         second.sum().backward()
 
     def functions() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         first, second = Square.apply(x * 2)
         (first + second.unbind(0)[1]).sum().backward()
 
     def hooks() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         x.register_hook(lambda g: g * 2)
         x.register_post_accumulate_grad_hook(lambda t: None)
         y = x * 2
@@ -116,7 +116,7 @@ def engine_works() -> Iterator[Work]:
         y.sum().backward()
 
     def hooks_in_cycles() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         y = x * x
         y.register_hook(lambda g: g + y.detach())
         y.grad_fn.metadata["y"] = y
@@ -126,7 +126,7 @@ def engine_works() -> Iterator[Work]:
         def fail(_: Any) -> None:
             raise Refusal
 
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         y = (x * 2).tanh()
         (y + x.sum()).register_hook(fail)
         y.register_hook(fail)
@@ -134,7 +134,7 @@ def engine_works() -> Iterator[Work]:
             ((y + x) * x).sum().backward()
 
     def freed_and_modified() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         y = (x * x).sum()
         y.backward()
         with contextlib.suppress(RuntimeError):
@@ -146,12 +146,12 @@ def engine_works() -> Iterator[Work]:
             w.sum().backward()
 
     def wrong_arguments() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         for call in (
-            lambda: x * runtime.ones(4),
-            lambda: runtime.mul(x, "text"),
-            lambda: runtime.tanh(x, x, x),
-            lambda: runtime.add(x, x, beta=1),
+            lambda: x * gradwright.ones(4),
+            lambda: gradwright.mul(x, "text"),
+            lambda: gradwright.tanh(x, x, x),
+            lambda: gradwright.add(x, x, beta=1),
             lambda: x.mm(x),
             lambda: x.backward(),
             lambda: x.view(5),
@@ -160,23 +160,23 @@ def engine_works() -> Iterator[Work]:
                 call()
 
     def declines() -> None:
-        x = runtime.ones(3, 4, requires_grad=True)
-        mixed = x * runtime.ones(4, dtype=runtime.float64) + runtime.arange(4)
+        x = gradwright.ones(3, 4, requires_grad=True)
+        mixed = x * gradwright.ones(4, dtype=gradwright.float64) + gradwright.arange(4)
         strided = mixed.t() * x.detach().double().t()[:, :]
         (strided + np.float64(2)).sum(0, keepdim=True).sum().backward()
-        with runtime.no_grad():
+        with gradwright.no_grad():
             x += 1
             x[0] = 2
 
     def views() -> None:
-        x = runtime.ones(4, 4, requires_grad=True)
+        x = gradwright.ones(4, 4, requires_grad=True)
         y = x * 1
         y[1:3].mul_(2)
         parts = [*y.split(2), *y.unbind(1)[:1]]
-        (runtime.cat(parts[:2]).sum() + parts[2].sum() + y[[0, 1]].sum()).backward()
+        (gradwright.cat(parts[:2]).sum() + parts[2].sum() + y[[0, 1]].sum()).backward()
 
     def let_go() -> None:
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         y = x
         for _ in range(30):
             y = y * x
@@ -256,7 +256,7 @@ def test_what_the_engine_allocates_is_freed() -> None:
     iterate(20)
     tracemalloc.start()
     try:
-        x = runtime.ones(3)
+        x = gradwright.ones(3)
         kept = [x * 1 for _ in range(1000)]
         del kept  # memory of Tensors is kept for the next ones: now it is full
         iterate(20)

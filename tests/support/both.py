@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-import runtime
+import gradwright
 
 Body = Callable[[Any], Any]
 
 
 def outcome(body: Body, library: Any) -> Any:
     """What `body(library)` gave, in terms that both libraries share; the class of what it raised."""
-    runtime.manual_seed(0)
+    gradwright.manual_seed(0)
     torch.manual_seed(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -28,10 +28,10 @@ def outcome(body: Body, library: Any) -> Any:
 
 def plain(value: Any) -> Any:
     """Tensors as dtype, shape, numbers and whether they require grad; Nodes by name; the rest as it is."""
-    if isinstance(value, torch.Tensor | runtime.Tensor):
+    if isinstance(value, torch.Tensor | gradwright.Tensor):
         dtype = str(value.dtype).rpartition(".")[2]
         return ("tensor", dtype, tuple(value.shape), value.requires_grad, np.array(value.detach().tolist()))
-    if isinstance(value, torch.autograd.graph.Node | runtime.autograd.graph.Node):
+    if isinstance(value, torch.autograd.graph.Node | gradwright.autograd.graph.Node):
         return ("node", value.name().rpartition("::")[2])
     if isinstance(value, Mapping):
         return {key: plain(item) for key, item in value.items()}
@@ -55,7 +55,7 @@ def with_weights(library: Any, module: Any, weights: np.ndarray) -> Any:
 
 def assert_same(body: Body, message: str | None = None) -> None:
     """Both libraries give the same results, or raise the same class of error (with `message` in both texts)."""
-    expected, actual = outcome(body, torch), outcome(body, runtime)
+    expected, actual = outcome(body, torch), outcome(body, gradwright)
     if isinstance(expected, tuple) and expected[:1] == ("raised",):
         assert actual[:2] == expected[:2], (actual, expected)
         if message is not None:

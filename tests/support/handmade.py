@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.autograd import Function
+from gradwright.autograd import Function
 from runtime.base.modes import grad_mode
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import torch
 
-import runtime
-import runtime.nn.functional
+import gradwright
+import gradwright.nn.functional
 
 
 def cases(text: str) -> list[str]:
@@ -61,7 +61,7 @@ def _results(value: Any) -> list[Any]:
 
 def compare(text: str, arrays: dict[str, np.ndarray], dtype: str = "float32") -> None:
     """Both libraries give the same for a case."""
-    ours, theirs = Namespace(runtime, arrays, dtype), Namespace(torch, arrays, dtype)
+    ours, theirs = Namespace(gradwright, arrays, dtype), Namespace(torch, arrays, dtype)
     found, error = _evaluate(text, ours)
     wanted, their_error = _evaluate(text, theirs)
     assert error == their_error

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
+from gradwright.testing import Sample, determined, sample_inputs
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, determined, sample_inputs
 
 DTYPES = ("float64", "complex128")
 ON_PYTORCHS_FORMULAS = bool(os.environ.get("GRADWRIGHT_GENERATED"))
@@ -383,7 +383,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 def to_torch(value: Any) -> Any:
     if isinstance(value, Tensor):
         return torch.tensor(value.detach().numpy(), requires_grad=value.requires_grad)
-    if isinstance(value, runtime.dtype):
+    if isinstance(value, gradwright.dtype):
         return getattr(torch, str(value).rpartition(".")[2])
     return value
 
@@ -451,7 +451,7 @@ class Comparison:
         self.name, self.values = name, values
         self.where = f"{name}({sample.text})" if only is None else f"{name}({sample.text}) for input {only}"
         self.random = np.random.default_rng(zlib.crc32(self.where.encode()))
-        self.ours = Side(runtime, pair[0], sample.args, sample.kwargs)
+        self.ours = Side(gradwright, pair[0], sample.args, sample.kwargs)
         kwargs = {key: mapped(value, to_torch) for key, value in sample.kwargs.items()}
         self.theirs = Side(torch, pair[1], mapped(sample.args, to_torch), kwargs)
         hermitian = {id(tensor) for tensor in sample.hermitian}
@@ -550,7 +550,7 @@ def runtime_operator(name: str) -> Any:
     base, _, overload = name.partition(".")
     info = OPERATORS.get(name)
     function = f"{base}_{overload or 'default'}" if info is None else info.function  # none is a variant
-    return consistent(name, getattr(operators, function), runtime.ops)
+    return consistent(name, getattr(operators, function), gradwright.ops)
 
 
 def torch_operator(name: str) -> Any:

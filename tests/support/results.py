@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.testing import Sample, sample_inputs
 from runtime.base.memory import owner_of
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, sample_inputs
 
 _MAKERS = frozenset("TDIB")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-import runtime
+import gradwright
 
 
 def text(value: object) -> str:
@@ -48,7 +48,7 @@ def assert_same(ours: Any, theirs: Any, where: str = "result", rtol: float = 1e-
     def below(name: object) -> str:
         return f"{where}[{name!r}]"
 
-    if isinstance(ours, runtime.Tensor):
+    if isinstance(ours, gradwright.Tensor):
         assert text(ours.dtype) == text(theirs.dtype), where
         assert tuple(ours.shape) == tuple(theirs.shape), where
         assert ours.requires_grad == theirs.requires_grad, where
@@ -77,4 +77,4 @@ def compare(body: Callable[[Any], Any], rtol: float = 1e-5, atol: float = 1e-7) 
     """Run a body with both modules."""
     import torch
 
-    assert_same(body(runtime), body(torch), rtol=rtol, atol=atol)
+    assert_same(body(gradwright), body(torch), rtol=rtol, atol=atol)

@@ -12,7 +12,7 @@ from functools import partial
 
 import torch
 
-import runtime
+import gradwright
 from tools.opinfo import entries
 from tools.opinfo.measuring import DTYPES, MODES, SAMPLES
 
@@ -60,7 +60,7 @@ def main() -> int:
 
 def cells_and_nodes(name: str, dtypes: tuple[str, ...], samples: int) -> tuple[dict[str, list[str]], entries.Nodes]:
     """Those of an entry."""
-    return entries.cells_and_nodes(name, runtime, dtypes, samples)
+    return entries.cells_and_nodes(name, gradwright, dtypes, samples)
 
 
 def print_tables(found: Found) -> None:

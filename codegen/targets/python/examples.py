@@ -12,7 +12,7 @@ from codegen.read.samples import parse_sample
 from codegen.targets.python.document import STEP, Brackets, Joined, call, laid_out, tuple_of
 from codegen.words import BUILT_IN_NAMESPACE, COMPLEX_KINDS, SHORTENING_MODULES
 
-MODULE = "runtime"  # that examples import
+MODULE = "gradwright"  # that examples import
 _MAKERS = ("T", "D", "I", "B", "P", "V", "C")  # of Tensors
 _MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
 _MOST_OF_ONE = 8  # of one argument, where there are more than these

@@ -100,7 +100,7 @@ def _docstrings(plan: Plan, paths: Paths) -> Iterator[str]:
 def _hidden(paths: Paths) -> frozenset[str]:
     """The names of the public API that are no packets: functions that are written by hand, and modules."""
     functions = SourcePart(paths.functions_by_hand, Diagnostics()).functions
-    return frozenset(functions).union(path.stem for path in paths.runtime.iterdir())
+    return frozenset(functions).union(path.stem for path in paths.public_package.glob("*"))
 
 
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:

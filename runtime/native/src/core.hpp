@@ -55,7 +55,7 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-// The C part of runtime.Tensor; see runtime/base/tensor.py for what the members mean. They hold None, as Python code put
+// The C part of Tensor; see runtime/base/tensor.py for what the members mean. They hold None, as Python code put
 // it there, so that Python reads them as quickly as slots of its own.
 struct Tensor {
   PyObject_HEAD
@@ -152,7 +152,7 @@ inline PyObject** edges_of(Node* node) { return reinterpret_cast<PyObject**>(nod
 
 // Python objects that the core needs, set by `install`.
 struct Python {
-  PyTypeObject* tensor_type;  // runtime.Tensor
+  PyTypeObject* tensor_type;  // runtime.base.tensor.Tensor
   PyTypeObject* node_type;    // runtime.graph.node.Node
   PyTypeObject* output_edge_type;
   PyObject* leaf;              // runtime.base.state.LEAF

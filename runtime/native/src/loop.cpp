@@ -310,7 +310,7 @@ bool Run::run_python(Node* node, Ref grad) {
   return release(node) && deliver_all(node, std::move(results));
 }
 
-// Keep the gradients of outputs that are asked for; runtime.autograd.backward has let inputs retain theirs.
+// Keep the gradients of outputs that are asked for; runtime.graph.backward has let inputs retain theirs.
 bool Run::capture(PyObject* grad, const Search::NodeState* state) {
   if (accumulate_ || state == nullptr) return true;
   for (int i = state->wanted; i >= 0; i = search_->wanted[i].next) {

@@ -1,4 +1,4 @@
-// TensorBase: the members of runtime.Tensor as a C struct, and the quick way to make and free Tensors.
+// TensorBase: the members of runtime.base.tensor.Tensor as a C struct, and the quick way to make and free Tensors.
 
 #include "attributes.hpp"
 #include "core.hpp"

@@ -12,7 +12,7 @@ PyObject* make_tensor_base(PyObject* module);
 PyObject* make_node_base(PyObject* module);
 PyObject* make_grad_mode(PyObject* module);
 
-// Takes over how exact objects of runtime.Tensor are freed.
+// Takes over how exact objects of runtime.base.tensor.Tensor are freed.
 void adopt_tensor_type(PyTypeObject* type);
 // Makes the Python class of a generated Node class, below runtime.graph.node.Node, with the name of the module that it
 // would be of. A new reference.

@@ -14,7 +14,7 @@ from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.node import NodePlan
 from codegen.plan.plan import Plan
 from codegen.words import COMPOSITE_KEYS, CPU_ORDER
-from runtime import ones
+from gradwright import ones
 from runtime.base.keys import COMPOSITES, CPU, KEYS
 from runtime.call.dispatch import Operator
 

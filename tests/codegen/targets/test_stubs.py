@@ -31,15 +31,15 @@ def test_every_method_is_in_the_stubs() -> None:
 
 
 PROGRAM = """\
-import runtime
+import gradwright
 from runtime.base.tensor import Tensor
 
-x: Tensor = runtime.randn(2, 3, requires_grad=True)
-y: Tensor = runtime.add(x, 2.0, alpha=3) @ x.t()
+x: Tensor = gradwright.randn(2, 3, requires_grad=True)
+y: Tensor = gradwright.add(x, 2.0, alpha=3) @ x.t()
 z: Tensor = x.sum([0], keepdim=True).expand(2, 3) + 1 - x * x
 w: Tensor = x.mul_(2).view(-1)[1:]
 parts: tuple[Tensor, ...] = x.split(1)
-found: Tensor = x.sort().values + runtime.linalg.qr(x).Q
+found: Tensor = x.sort().values + gradwright.linalg.qr(x).Q
 {extra}
 """
 
@@ -55,10 +55,10 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("", ""),
         ("x.tanh(1)", "Too many positional arguments"),
-        ("runtime.mm(x, 'a')", "incompatible type"),
+        ("gradwright.mm(x, 'a')", "incompatible type"),
         ("x.no_such_operator()", "no attribute"),
-        ("runtime.sort(x).place", "no attribute"),
-        ("runtime.linalg.no_such_operator(x)", "no attribute"),
+        ("gradwright.sort(x).place", "no attribute"),
+        ("gradwright.linalg.no_such_operator(x)", "no attribute"),
     ],
 )
 def test_mypy_reads_the_stubs(extra: str, message: str, tmp_path: Path, cache: Path) -> None:

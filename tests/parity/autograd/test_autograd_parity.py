@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -62,7 +62,7 @@ _functions: dict[Any, Any] = {}
 
 def doubled_in_place(tensor: Any) -> Any:
     """An in-place write by a custom Function."""
-    library = torch if isinstance(tensor, torch.Tensor) else runtime
+    library = torch if isinstance(tensor, torch.Tensor) else gradwright
     if library not in _functions:
 
         class Doubled(library.autograd.Function):  # type: ignore[misc, name-defined]
@@ -175,7 +175,7 @@ def test_random_programs(seed: int) -> None:
 
 def compare(program: list[Step], twice: bool) -> None:
     """Run a program in both libraries: the same errors, values and gradients at every step."""
-    ours, theirs = Program(runtime), Program(torch)
+    ours, theirs = Program(gradwright), Program(torch)
     for step in program:
         written = step[1] % len(theirs.tensors)
         expected = theirs.step(*step)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -333,8 +333,8 @@ def test_hessian_vector_products(name: str, create_graph: bool) -> None:
         (g,) = m.autograd.grad((out * weights).sum(), x, create_graph=True)
         return g, m.autograd.grad((g * t).sum(), x)[0]
 
-    ours = answer(body, runtime)
-    compare(ours, answer(twice, runtime))
+    ours = answer(body, gradwright)
+    compare(ours, answer(twice, gradwright))
     if name != "solve" or create_graph:  # PyTorch goes by the factors then, as if they were constants
         compare(ours, answer(body, torch))
 
@@ -411,4 +411,4 @@ def compare(ours: Any, theirs: Any) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_case(name: str) -> None:
-    compare(answer(CASES[name], runtime), answer(CASES[name], torch))
+    compare(answer(CASES[name], gradwright), answer(CASES[name], torch))

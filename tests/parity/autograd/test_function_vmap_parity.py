@@ -379,9 +379,9 @@ def test_mixed_derivatives_of_a_view() -> None:
 
 def test_a_write_in_nested_levels_is_applied_once() -> None:
     """2 x**2 has the second derivative 4."""
-    import runtime
+    import gradwright
 
-    class Doubled(runtime.autograd.Function):
+    class Doubled(gradwright.autograd.Function):
         @staticmethod
         def forward(ctx: Any, x: Any) -> Any:
             ctx.mark_dirty(x)
@@ -392,8 +392,8 @@ def test_a_write_in_nested_levels_is_applied_once() -> None:
             return tangent.mul_(2)
 
     def push(f: Any, x: Any) -> Any:
-        return runtime.func.jvp(f, (x,), (runtime.ones_like(x),))[1]
+        return gradwright.func.jvp(f, (x,), (gradwright.ones_like(x),))[1]
 
-    x = runtime.tensor([1.0, 2.0, -3.0])
+    x = gradwright.tensor([1.0, 2.0, -3.0])
     assert push(lambda x: Doubled.apply(x * x), x).tolist() == [4.0, 8.0, -12.0]
     assert push(lambda x: push(lambda x: Doubled.apply(x * x), x), x).tolist() == [4.0] * 3

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -283,7 +283,7 @@ def compare(body: Body, pick: Callable[[Any], Any]) -> None:
     def picked(module: Any, functional: Any, data: Any) -> Any:
         return body(module, pick(functional), data)
 
-    same(outcome(picked, runtime), outcome(picked, torch))
+    same(outcome(picked, gradwright), outcome(picked, torch))
 
 
 @pytest.mark.parametrize("name", VECTOR_PRODUCTS)
@@ -389,7 +389,7 @@ def test_random_functions(seed: int) -> None:
             results.append(functional.hessian(scalar, places, vectorize=vectorize))
         return results
 
-    same(outcome(body, runtime), outcome(body, torch))
+    same(outcome(body, gradwright), outcome(body, torch))
 
 
 @pytest.mark.parametrize("seed", range(20, 30))
@@ -418,7 +418,7 @@ def test_derivatives_of_derivatives(seed: int) -> None:
             results.append(module.autograd.grad(total, (*places, *v, *w), materialize_grads=True))
         return results
 
-    same(outcome(body, runtime), outcome(body, torch))
+    same(outcome(body, gradwright), outcome(body, torch))
 
 
 def _flat(value: Any) -> list[Any]:
@@ -434,7 +434,7 @@ def test_jacobians_of_jacobians() -> None:
 
         return f.jacobian(inner, d.x), f.hessian(lambda a: (inner(a) ** 2).sum(), d.x)
 
-    same(outcome(body, runtime), outcome(body, torch))
+    same(outcome(body, gradwright), outcome(body, torch))
 
 
 # -- batches of gradients
@@ -484,7 +484,7 @@ def test_batches_of_gradients(name: str) -> None:
         data.cr = data.c.requires_grad_()
         return BATCHES[name](module, _given(module.autograd.grad, is_grads_batched=True), data)
 
-    same(outcome(body, runtime), outcome(body, torch))
+    same(outcome(body, gradwright), outcome(body, torch))
 
 
 @pytest.mark.parametrize(
@@ -492,7 +492,7 @@ def test_batches_of_gradients(name: str) -> None:
 )
 def test_batches_that_are_none(make: Callable[[Any, Any], Any]) -> None:
     """The class of the error is the same, and the words are each module's own."""
-    for module in (runtime, torch):
+    for module in (gradwright, torch):
         data = inputs(module)
         with pytest.raises(IndexError):
             module.autograd.grad(data.xr * data.xr, data.xr, make(module, data), is_grads_batched=True)
@@ -510,11 +510,11 @@ def test_zeros_in_place_of_none_can_be_differentiated() -> None:
             for graph in (True, False)
         ]
 
-    same(outcome(body, runtime), outcome(body, torch))
+    same(outcome(body, gradwright), outcome(body, torch))
 
 
 def test_only_inputs_is_ignored_with_a_warning() -> None:
-    for module in (runtime, torch):
+    for module in (gradwright, torch):
         x = inputs(module).xr
         with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
             (found,) = module.autograd.grad((x * x).sum(), x, only_inputs=False)

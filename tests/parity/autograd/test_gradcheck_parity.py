@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -79,7 +79,7 @@ def functions(m: Any) -> Functions:
     }
 
 
-NAMES = list(functions(runtime))
+NAMES = list(functions(gradwright))
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "forward": {"check_forward_ad": True},
@@ -133,7 +133,7 @@ def verdict(check: Callable[..., Any], function: Any, inputs: Any, options: dict
 @pytest.mark.parametrize("name", NAMES)
 def test_gradcheck(name: str, options: str, fast: bool) -> None:
     given = {**OPTIONS[options], "fast_mode": fast}
-    ours, our_text = verdict(runtime.autograd.gradcheck, *functions(runtime)[name], given)
+    ours, our_text = verdict(gradwright.autograd.gradcheck, *functions(gradwright)[name], given)
     theirs, their_text = verdict(torch.autograd.gradcheck, *functions(torch)[name], given)
     if theirs == "IndexError":  # PyTorch's own, on the way to the same verdict
         theirs, their_text = ours, our_text
@@ -161,7 +161,7 @@ def tables(text: str) -> str:
 )
 def test_gradgradcheck(name: str, options: str, fast: bool) -> None:
     given = {**SECOND_OPTIONS[options], "fast_mode": fast}
-    ours, our_text = verdict(runtime.autograd.gradgradcheck, *functions(runtime)[name], given)
+    ours, our_text = verdict(gradwright.autograd.gradgradcheck, *functions(gradwright)[name], given)
     theirs, their_text = verdict(torch.autograd.gradgradcheck, *functions(torch)[name], given)
     assert ours == theirs, (our_text, their_text)
     assert our_text[:30] == their_text[:30]
@@ -169,7 +169,7 @@ def test_gradgradcheck(name: str, options: str, fast: bool) -> None:
 
 @pytest.mark.parametrize("name", ["gradcheck", "gradgradcheck"])
 def test_signatures(name: str) -> None:
-    ours = inspect.signature(getattr(runtime.autograd, name)).parameters.values()
+    ours = inspect.signature(getattr(gradwright.autograd, name)).parameters.values()
     theirs = inspect.signature(getattr(torch.autograd, name)).parameters.values()
     assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
 
@@ -187,7 +187,7 @@ def test_forms_of_arguments() -> None:
             verdict(m.autograd.gradgradcheck, lambda a: a * a, (x,), {"nondet_tol": 1e-3})[0],
         ]
 
-    assert body(runtime) == body(torch)
+    assert body(gradwright) == body(torch)
 
 
 # -- backward functions that get no gradient at all, or not all of them
@@ -257,7 +257,7 @@ def test_missing_gradients(formula: str, place: str, count: int, materialize: bo
             except Exception as error:
                 return type(error).__name__, str(error)[:45]
 
-    assert verdict(runtime) == verdict(torch)
+    assert verdict(gradwright) == verdict(torch)
 
 
 # -- inputs move in their own memory; what Tensors around others hold
@@ -340,4 +340,4 @@ def test_inputs_move_in_place(name: str) -> None:
                 found = type(error).__name__, str(error)[:45]
         return found, x.tolist(), x._version, x.grad
 
-    assert verdict(runtime) == verdict(torch)
+    assert verdict(gradwright) == verdict(torch)

@@ -18,9 +18,9 @@ def leaf(torch: Any) -> Any:
 def test_names_of_the_module() -> None:
     import torch
 
-    import runtime
+    import gradwright
 
-    ours = set(runtime.autograd.graph.__all__)
+    ours = set(gradwright.autograd.graph.__all__)
     # Those that are about CUDA streams have nothing to do here.
     theirs = set(torch.autograd.graph.__all__) - {
         "set_warn_on_accumulate_grad_stream_mismatch",

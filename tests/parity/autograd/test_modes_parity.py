@@ -212,12 +212,12 @@ def warned(body: Callable[[Any], Any], torch: Any) -> str:
 def test_the_warning_shows_the_forward_call() -> None:
     import torch
 
-    import runtime
+    import gradwright
 
     def call_that_fails_later(library: Any) -> Any:
         return failing(library).apply(leaf(library))
 
-    for library in (torch, runtime):
+    for library in (torch, gradwright):
         text = warned(lambda torch: call_that_fails_later(torch).sum().backward(), library)
         assert "Error detected in FailingBackward. Traceback of forward call that caused the error:" in text
         assert "in call_that_fails_later" in text
@@ -226,7 +226,7 @@ def test_the_warning_shows_the_forward_call() -> None:
 def test_the_warning_shows_calls_that_led_to_a_second_derivative() -> None:
     import torch
 
-    import runtime
+    import gradwright
 
     def first(library: Any) -> Any:
         return doubled(library, failing(library).apply, "Outer").apply(leaf(library))
@@ -237,7 +237,7 @@ def test_the_warning_shows_calls_that_led_to_a_second_derivative() -> None:
         grad = library.autograd.grad(y, y.grad_fn.next_functions[0][0].variable, start, create_graph=True)[0]
         grad.sum().backward()
 
-    for library in (torch, runtime):
+    for library in (torch, gradwright):
         text = warned(body, library)
         assert "Error detected in FailingBackward." in text
         assert "Previous calculation was induced by OuterBackward." in text

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same
 
 pytestmark = pytest.mark.parity
@@ -214,10 +214,10 @@ class Stored:
     """Where the classes of both libraries are found by the name that a file has."""
 
 
-@pytest.mark.parametrize("writer", [torch, runtime])
+@pytest.mark.parametrize("writer", [torch, gradwright])
 def test_files_are_the_others(writer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What one library writes the other one reads, each with its class of that name."""
-    reader = runtime if writer is torch else torch
+    reader = gradwright if writer is torch else torch
     module, made = sys.modules[__name__], []
     for library in (writer, reader):
         kind = around(library, [])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same
 
 pytestmark = pytest.mark.parity
@@ -48,8 +48,8 @@ def test_deep_copies_share_memory_as_the_originals_do(name: str) -> None:
 
 def test_deep_copies_of_arrays_beside_tensors_are_arrays() -> None:
     array = np.arange(4.0)
-    tensor, other = copy.deepcopy([runtime.from_numpy(array), array])
-    assert (tensor.dtype, other.dtype) == (runtime.float64, np.float64)
+    tensor, other = copy.deepcopy([gradwright.from_numpy(array), array])
+    assert (tensor.dtype, other.dtype) == (gradwright.float64, np.float64)
     assert other.tolist() == tensor.tolist() == array.tolist()
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.two_modules import assert_same, attempt
 
 pytestmark = pytest.mark.parity
 
 Library = Any
-LIBRARIES = (torch, runtime)
+LIBRARIES = (torch, gradwright)
 DTYPES = [
     "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128",
     "bool",
@@ -24,7 +24,7 @@ DTYPES = [
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("way", ["object", "capsule"])
-@pytest.mark.parametrize(("giver", "taker"), [(torch, runtime), (runtime, torch), (runtime, runtime)])
+@pytest.mark.parametrize(("giver", "taker"), [(torch, gradwright), (gradwright, torch), (gradwright, gradwright)])
 def test_both_ways(giver: Library, taker: Library, way: str, dtype: str) -> None:
     given = giver.tensor([[0, 1, 2], [3, 1, 0]]).to(getattr(giver, dtype)).T[1:]
     taken = taker.from_dlpack(given if way == "object" else giver.utils.dlpack.to_dlpack(given))
@@ -57,7 +57,7 @@ def test_arrays_of_numpy_and_back() -> None:
             library.from_dlpack(library.ones(2, requires_grad=True).detach()),
         ]  # fmt: skip
 
-    assert_same(body(runtime), body(torch))
+    assert_same(body(gradwright), body(torch))
 
 
 ERRORS = """
@@ -90,9 +90,9 @@ def test_errors(line: str) -> None:
 
 def test_the_same_protocols_are_there() -> None:
     for name in ("__array__", "__array_wrap__", "__array_priority__", "__dlpack__", "__dlpack_device__"):
-        assert hasattr(torch.Tensor, name) is hasattr(runtime.Tensor, name) is True
+        assert hasattr(torch.Tensor, name) is hasattr(gradwright.Tensor, name) is True
     for name in ("__array_ufunc__", "__array_function__", "__buffer__"):
-        assert hasattr(torch.Tensor, name) is hasattr(runtime.Tensor, name) is False
+        assert hasattr(torch.Tensor, name) is hasattr(gradwright.Tensor, name) is False
     for library in LIBRARIES:
         with pytest.raises(TypeError):
             memoryview(library.ones(2))
@@ -106,4 +106,4 @@ def test_functions_of_numpy_take_tensors() -> None:
             found = [np.sin(x), np.add(x, 1), x * np.array([0.0, 1, 2, 3]), np.concatenate([x, x]), np.asarray(x)]
         return [[type(one).__name__ for one in found], [np.asarray(one).tolist() for one in found]]
 
-    assert_same(body(runtime), body(torch))
+    assert_same(body(gradwright), body(torch))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated.registry import OPERATORS
+from gradwright.testing import make_sample, operator_function
 from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import make_sample, operator_function
 from support.properties import Properties
 
 pytestmark = pytest.mark.parity
@@ -26,14 +26,14 @@ SOURCES = ("float32", "float64", "float16", "bfloat16", "int64", "uint8", "bool"
 
 
 def to_torch(value: Any) -> Any:
-    if isinstance(value, runtime.Tensor):
+    if isinstance(value, gradwright.Tensor):
         if value.dtype in dtypes.ALL_DTYPES:
             return torch.from_numpy(np.array(value.numpy()))
         memory = np.ascontiguousarray(value._array).reshape(-1).view(np.uint8)
         return torch.from_numpy(memory.copy()).view(getattr(torch, value.dtype.name)).reshape(value.shape)
     if isinstance(value, list | tuple):
         return [to_torch(item) for item in value]
-    return getattr(torch, value.name) if isinstance(value, runtime.dtype) else value
+    return getattr(torch, value.name) if isinstance(value, gradwright.dtype) else value
 
 
 def numbers(source: str) -> torch.Tensor:
@@ -56,9 +56,9 @@ def numbers(source: str) -> torch.Tensor:
 @pytest.mark.filterwarnings("ignore:Casting complex values")
 def test_numbers_are_rounded_as_in_pytorch(name: str, source: str) -> None:
     given = numbers(source)
-    mine = runtime.frombuffer(bytearray(given.view(torch.uint8).numpy()), dtype=getattr(runtime, source))
+    mine = gradwright.frombuffer(bytearray(given.view(torch.uint8).numpy()), dtype=getattr(gradwright, source))
     expected = given.to(getattr(torch, name)).view(torch.uint8)
-    found = mine.to(getattr(runtime, name)).view(runtime.uint8)
+    found = mine.to(getattr(gradwright, name)).view(gradwright.uint8)
     np.testing.assert_array_equal(found.numpy(), expected.numpy())
 
 
@@ -66,7 +66,9 @@ def test_numbers_are_rounded_as_in_pytorch(name: str, source: str) -> None:
 @pytest.mark.parametrize("name", FLOAT8)
 def test_elements_are_the_same_numbers(name: str, wanted: str) -> None:
     expected = torch.arange(256, dtype=torch.uint8).view(getattr(torch, name)).to(getattr(torch, wanted))
-    found = runtime.arange(256, dtype=runtime.uint8).view(getattr(runtime, name)).to(getattr(runtime, wanted))
+    found = (
+        gradwright.arange(256, dtype=gradwright.uint8).view(getattr(gradwright, name)).to(getattr(gradwright, wanted))
+    )
     if wanted == "bfloat16":
         expected, found = expected.float(), found.float()
     np.testing.assert_array_equal(found.numpy(), expected.numpy())
@@ -74,7 +76,7 @@ def test_elements_are_the_same_numbers(name: str, wanted: str) -> None:
 
 @pytest.mark.parametrize("name", FLOAT8)
 def test_limits(name: str) -> None:
-    mine, theirs = runtime.finfo(getattr(runtime, name)), torch.finfo(getattr(torch, name))
+    mine, theirs = gradwright.finfo(getattr(gradwright, name)), torch.finfo(getattr(torch, name))
     for what in ("bits", "eps", "max", "min", "tiny", "smallest_normal", "resolution", "dtype"):
         assert getattr(mine, what) == getattr(theirs, what), what
 
@@ -88,23 +90,23 @@ def outcome(function: Any, *args: Any) -> Any:
 
 @pytest.mark.parametrize("name", [*FLOAT8, *OPAQUE])
 def test_facts(name: str) -> None:
-    mine, theirs = getattr(runtime, name), getattr(torch, name)
+    mine, theirs = getattr(gradwright, name), getattr(torch, name)
     for what in ("itemsize", "is_floating_point", "is_complex", "is_signed"):
         assert outcome(getattr, mine, what) == outcome(getattr, theirs, what), what
     assert outcome(mine.to_complex) == outcome(theirs.to_complex)
-    assert str(mine.to_real()) == str(theirs.to_real()).replace("torch", "runtime")
+    assert str(mine.to_real()) == str(theirs.to_real()).replace("torch", "gradwright")
     # The limits that PyTorch gives of float4_e2m1fn_x2 can not be shown.
     for function in ("iinfo",) if name.startswith("float4") else ("finfo", "iinfo"):
-        assert isinstance(outcome(getattr(runtime, function), mine), type) == isinstance(
+        assert isinstance(outcome(getattr(gradwright, function), mine), type) == isinstance(
             outcome(getattr(torch, function), theirs), type
         )
     for other in [kind.name for kind in dtypes.EVERY_DTYPE]:
-        pair = (getattr(runtime, other), getattr(torch, other))
+        pair = (getattr(gradwright, other), getattr(torch, other))
         for mine_first in (True, False):
             a, b = ((mine, pair[0]), (theirs, pair[1])) if mine_first else ((pair[0], mine), (pair[1], theirs))
-            assert runtime.can_cast(*a) == torch.can_cast(*b), a
-            found, expected = outcome(runtime.promote_types, *a), outcome(torch.promote_types, *b)
-            assert str(found).replace("runtime", "torch") == str(expected), a
+            assert gradwright.can_cast(*a) == torch.can_cast(*b), a
+            found, expected = outcome(gradwright.promote_types, *a), outcome(torch.promote_types, *b)
+            assert str(found).replace("gradwright", "torch") == str(expected), a
 
 
 def error_of(function: Any, args: Any, kwargs: Any) -> type[Exception] | None:
@@ -117,15 +119,15 @@ def error_of(function: Any, args: Any, kwargs: Any) -> type[Exception] | None:
     return None
 
 
-def stored(value: Any, kind: runtime.dtype) -> Any:
+def stored(value: Any, kind: gradwright.dtype) -> Any:
     """Tensors of float32 in a type that is stored."""
     if isinstance(value, list | tuple):
         return [stored(item, kind) for item in value]
-    if not isinstance(value, runtime.Tensor) or value.dtype is not runtime.float32:
+    if not isinstance(value, gradwright.Tensor) or value.dtype is not gradwright.float32:
         return value
     if kind in dtypes.FLOAT8_DTYPES:
         return value.to(kind)
-    return runtime.zeros(value.shape, dtype=kind)
+    return gradwright.zeros(value.shape, dtype=kind)
 
 
 # Where samples are of one element, or of none, PyTorch does not come to look at the type; some operators are made of
@@ -249,9 +251,9 @@ def of_pytorch(info: OperatorInfo) -> Any:
     if info.name not in KNOWN[name]
 )
 def an_operator_takes_what_pytorch_takes(info: OperatorInfo, name: str) -> None:
-    theirs, kind = of_pytorch(info), getattr(runtime, name)
+    theirs, kind = of_pytorch(info), getattr(gradwright, name)
     for text in info.samples[:2]:
-        sample = make_sample(info, text, runtime.float32, requires_grad=False)
+        sample = make_sample(info, text, gradwright.float32, requires_grad=False)
         args = [stored(value, kind) for value in sample.args]
         kwargs = {key: stored(value, kind) for key, value in sample.kwargs.items()}
         expected = error_of(theirs, [to_torch(value) for value in args], {k: to_torch(v) for k, v in kwargs.items()})
@@ -266,7 +268,7 @@ def an_operator_takes_what_pytorch_takes(info: OperatorInfo, name: str) -> None:
 def test_gradients_of_another_type() -> None:
     for wanted in ("float64", "bfloat16", "complex64", None):
         results = []
-        for library in (runtime, torch):
+        for library in (gradwright, torch):
             x = library.tensor([1.0, 2.0], requires_grad=True)
             x.grad_dtype = None if wanted is None else getattr(library, wanted)
             (x * x).sum().backward()

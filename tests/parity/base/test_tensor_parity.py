@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from runtime.base import creation, dtypes
 from runtime.base.types import Size
 
@@ -58,7 +58,7 @@ def test_properties_of_dtypes(name):
     ours, theirs = getattr(dtypes, name), getattr(torch, name)
     for attribute in ("is_floating_point", "is_complex", "is_signed", "itemsize"):
         assert getattr(ours, attribute) == getattr(theirs, attribute)
-    assert str(ours.to_real()) == str(theirs.to_real()).replace("torch", "runtime")
+    assert str(ours.to_real()) == str(theirs.to_real()).replace("torch", "gradwright")
     for kind in ("finfo", "iinfo"):
         assert answer(getattr(dtypes, kind), ours) == answer(getattr(torch, kind), theirs)
 
@@ -95,7 +95,7 @@ def test_printing(shape, options):
     torch.set_printoptions(profile="default")
     torch.set_printoptions(**options)
     try:
-        with runtime.printoptions(**{"sci_mode": None, **options}), np.errstate(all="ignore"):
+        with gradwright.printoptions(**{"sci_mode": None, **options}), np.errstate(all="ignore"):
             scales = ("1", "0", "-0.0", "1e9", "1e-6", "whole", "wide", "inf", "nan")
             for dtype, scale in itertools.product(("f2", "f4", "f8", "i1", "i8", "?", "c8", "c16", "u2"), scales):
                 if dtype[0] not in "fc" and scale in ("inf", "nan"):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated.registry import OPERATORS
+from gradwright.testing import make_sample, operator_function
 from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import make_sample, operator_function
 
 pytestmark = pytest.mark.parity
 
@@ -71,11 +71,11 @@ LESS = frozenset((
 
 
 def to_torch(value: Any) -> Any:
-    if isinstance(value, runtime.Tensor):
+    if isinstance(value, gradwright.Tensor):
         return torch.from_numpy(np.array(value.numpy()))
     if isinstance(value, list | tuple):
         return [to_torch(item) for item in value]
-    return getattr(torch, value.name) if isinstance(value, runtime.dtype) else value
+    return getattr(torch, value.name) if isinstance(value, gradwright.dtype) else value
 
 
 def error_of(function: Any, args: Any, kwargs: Any) -> type[Exception] | None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
+from gradwright.testing import sample_inputs
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import sample_inputs
 from support.properties import Properties
 
 pytestmark = pytest.mark.parity
@@ -59,7 +59,7 @@ def to_torch(value: Any, half: str, wanted: str | None = None) -> Any:
         made = torch.tensor(value.detach().tolist(), dtype=getattr(torch, name)).reshape(value.shape)
         made = made.to(getattr(torch, wanted)) if wanted is not None and name == half else made
         return made.requires_grad_(value.requires_grad)
-    if isinstance(value, runtime.dtype):
+    if isinstance(value, gradwright.dtype):
         name = str(value).rpartition(".")[2]
         return getattr(torch, wanted if wanted is not None and name == half else name)
     return value
@@ -102,7 +102,7 @@ def problems(info: OperatorInfo, half: str, scale: float = 1.0) -> Iterator[str]
             return (value.detach() * scale).requires_grad_(value.requires_grad)
         return value
 
-    for sample in sample_inputs(info, getattr(runtime, half)):
+    for sample in sample_inputs(info, getattr(gradwright, half)):
         args = mapped(list(sample.args), scaled)
         kwargs = {name: mapped(value, scaled) for name, value in sample.kwargs.items()}
 
@@ -110,7 +110,7 @@ def problems(info: OperatorInfo, half: str, scale: float = 1.0) -> Iterator[str]
             given = {name: mapped(value, lambda v: to_torch(v, half, wanted)) for name, value in kwargs.items()}
             return Call(torch, theirs_function, mapped(args, lambda v: to_torch(v, half, wanted)), given)
 
-        expected, exact, actual = theirs(None), theirs("float32"), Call(runtime, ours_function, args, kwargs)
+        expected, exact, actual = theirs(None), theirs("float32"), Call(gradwright, ours_function, args, kwargs)
         where = f"{info.name}({sample.text})" + (f" * {scale}" if scale != 1 else "")
         if expected.error is not None and (actual.error is not None or exact.error is not None):
             continue

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -48,12 +48,12 @@ def outcome(library: Any, call: Callable[[Any, Any], Any]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_as_in_torch(call: Callable[[Any, Any], Any]) -> None:
-    assert outcome(runtime, call) == outcome(torch, call)
+    assert outcome(gradwright, call) == outcome(torch, call)
 
 
 def test_messages_name_what_was_given() -> None:
     with pytest.raises(TypeError, match="not list of float"):
-        runtime.ones(2, 3).flip([1.5])
+        gradwright.ones(2, 3).flip([1.5])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_messages_name_what_was_given() -> None:
 )
 def test_dimensions_of_a_number_are_looked_at(dims: tuple[list[Any], list[Any]]) -> None:
     classes = []
-    for library in (torch, runtime):
+    for library in (torch, gradwright):
         try:
             classes.append(tuple(library.movedim(library.tensor(3.0), *dims).shape))
         except Exception as error:
@@ -70,7 +70,7 @@ def test_dimensions_of_a_number_are_looked_at(dims: tuple[list[Any], list[Any]])
 
 
 def test_an_overload_is_not_chosen_by_the_first_element() -> None:
-    for library in (torch, runtime):
+    for library in (torch, gradwright):
         x = library.ones(2, 3, 4)
         assert library.movedim(x, [0, 1], [1, 0]).shape == (3, 2, 4)
         for wrong in ([0, 1.0], [0, None]):

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
+from gradwright.testing import sample_inputs
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import sample_inputs
 
 pytestmark = pytest.mark.parity
 
@@ -117,7 +117,7 @@ def test_numbers_with_integers(name: str, dtype: str) -> None:
             x = library.tensor([1, 2, 255 if dtype == "uint8" else 100], dtype=getattr(library, dtype))
             return outcome(lambda: CALLS[name](library, x, number))
 
-        assert of(runtime) == of(torch), number
+        assert of(gradwright) == of(torch), number
 
 
 # What PyTorch's kernels say in other classes, and what is no question of the dtypes that are written.
@@ -163,7 +163,7 @@ def test_writes_into_all_dtypes(info: OperatorInfo) -> None:
             for other in DTYPES if several else DTYPES[:1]:
                 written = [
                     run(library, function, sample, target, other)
-                    for library, function in ((runtime, ours), (torch, theirs))
+                    for library, function in ((gradwright, ours), (torch, theirs))
                 ]
                 raised = [name.endswith("Error") for name in written]
                 # Which class an unknown kernel or another mistake in the same call has is no question here.
@@ -178,7 +178,7 @@ def run(library: Any, function: Callable[..., Any], sample: Any, target: str, ot
         nonlocal count
         if isinstance(value, list | tuple):
             return type(value)([given(item) for item in value])
-        if isinstance(value, runtime.dtype):
+        if isinstance(value, gradwright.dtype):
             return getattr(library, str(value).rpartition(".")[2])
         if not isinstance(value, Tensor):
             return value

@@ -125,8 +125,8 @@ def test_the_output_has_the_classes_and_attributes_of_pytorch(output: Path) -> N
 
 def test_what_is_not_implemented_is_bound_late(output: Path) -> None:
     code = (
-        "import runtime\n"
-        "for call in (lambda: runtime.ops.miopen_ctc_loss(*[runtime.ones(1)] * 2, [1], [1], 0, True, True),"
+        "import gradwright\n"
+        "for call in (lambda: gradwright.ops.miopen_ctc_loss(*[gradwright.ones(1)] * 2, [1], [1], 0, True, True),"
         " lambda: runtime.graph.recording.missing_helper('nothing_backward')):\n"
         "    try: call()\n"
         "    except NotImplementedError as error: print(str(error).splitlines()[0])\n"

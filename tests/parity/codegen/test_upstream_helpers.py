@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch.func import jvp, vjp
 
-import runtime
+import gradwright
 from runtime.upstream import activation, convolution, linalg, loss, nn, pointwise, shape
 
 pytestmark = pytest.mark.parity
@@ -25,7 +25,7 @@ def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
 
 def ours(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return runtime.tensor(value.detach().numpy())
+        return gradwright.tensor(value.detach().numpy())
     return value
 
 
@@ -81,7 +81,7 @@ def test_fused_dropout() -> None:
 
 
 @pytest.mark.parametrize("helper", [loss._cudnn_ctc_loss_backward, loss._miopen_ctc_loss_backward])
-def test_ctc_loss_of_devices(helper: Callable[..., runtime.Tensor]) -> None:
+def test_ctc_loss_of_devices(helper: Callable[..., gradwright.Tensor]) -> None:
     """The gradient of each sample is what PyTorch's own kernel gives for a gradient of ones."""
     x = numbers(5, 3, 4).log_softmax(-1).requires_grad_()
     targets = torch.tensor([[1, 2], [3, 1], [2, 2]])
@@ -92,7 +92,7 @@ def test_ctc_loss_of_devices(helper: Callable[..., runtime.Tensor]) -> None:
     grad = numbers(3, seed=1)
     expected = torch.autograd.grad(values, x, grad)[0]
     close([helper(ours(grad), ours(values), ours(raw), True)], [expected])
-    assert runtime.isnan(helper(ours(grad), ours(values), ours(raw), False)[:, 2]).all()
+    assert gradwright.isnan(helper(ours(grad), ours(values), ours(raw), False)[:, 2]).all()
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -155,7 +155,7 @@ def test_products_of_groups(left: tuple[int, ...], right: tuple[int, ...], ends:
     a, b = numbers(*left), numbers(*right, seed=1)
     result, pull = vjp(lambda a, b: 2 * grouped(a, b, ends), a, b)
     grad = numbers(*result.shape, seed=2)
-    offs = None if ends is None else runtime.tensor(ends, dtype=runtime.int32)
+    offs = None if ends is None else gradwright.tensor(ends, dtype=gradwright.int32)
     layouts = [(list(x.shape), list(x.stride()), None) for x in (a, b)]
     found = (
         linalg._grouped_mm_mat1_backward(ours(grad), ours(b), *layouts[0], offs, 2.0),
@@ -166,7 +166,7 @@ def test_products_of_groups(left: tuple[int, ...], right: tuple[int, ...], ends:
 
 def test_rows_of_no_group_have_no_gradient() -> None:
     grad, b = numbers(6, 5), numbers(2, 4, 5)
-    ends = runtime.tensor([1, 4], dtype=runtime.int32)
+    ends = gradwright.tensor([1, 4], dtype=gradwright.int32)
     found = linalg._grouped_mm_mat1_backward(ours(grad), ours(b), [6, 4], [4, 1], None, ends, 1.0)
     assert found.shape == (6, 4)
     assert (found[4:] == 0).all()
@@ -174,7 +174,7 @@ def test_rows_of_no_group_have_no_gradient() -> None:
 
 
 def test_a_warning_comes_with_the_gradient() -> None:
-    grad = runtime.ones(2)
+    grad = gradwright.ones(2)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert pointwise.warn_backwards(grad) is grad

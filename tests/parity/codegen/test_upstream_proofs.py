@@ -58,7 +58,7 @@ def test_what_is_wrong_is_shown_in_their_file(
     printed = capfd.readouterr().err
     line = text.count("\n", 0, entry.start(1)) + 1
     assert re.search(rf"derivatives\.yaml:{line}:\d+: error: gradient of 'self'", printed)
-    assert f"os.environ['GRADWRIGHT_GENERATED'] = '{out}'; from runtime.verify import check" in printed
+    assert f"os.environ['GRADWRIGHT_GENERATED'] = '{out}'; from gradwright.verify import check" in printed
 
 
 def test_what_is_not_implemented_is_neither_wrong_nor_proven(packaged: Path, tmp_path: Path) -> None:

@@ -12,14 +12,14 @@ import pytest
 import torch
 from test_distributions_parity import outcome, value_of
 
-import runtime
+import gradwright
 from support.distribution_cases import CASES, build
 from support.two_modules import attempt, compare
 
 pytestmark = pytest.mark.parity
 
 Library = Any
-LIBRARIES = (torch, runtime)
+LIBRARIES = (torch, gradwright)
 
 # A pair of parameters for each family, the second of which is for the other side.
 PARAMETERS: dict[str, tuple[str, str]] = {
@@ -91,7 +91,7 @@ def test_the_same_pairs_are_registered() -> None:
     def names(library: Library) -> set[Any]:
         return {(p.__name__, q.__name__) for p, q in library.distributions.kl._KL_REGISTRY}
 
-    assert names(runtime) == names(torch)
+    assert names(gradwright) == names(torch)
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,8 @@ def test_shapes_and_texts(name: str) -> None:
     compare(body, rtol=1e-5, atol=1e-6)
 
 
-# Samples of LKJCholesky are those of its density here and not there: tests/runtime/distributions/test_distributions.py
+# Samples of LKJCholesky are those of its density here and not there:
+# tests/gradwright/distributions/test_distributions.py
 @pytest.mark.parametrize("name", [name for name in CASES if name != "LKJCholesky"])
 def test_samples_have_the_moments_of_pytorch(name: str) -> None:
     case = CASES[name]
@@ -465,12 +466,12 @@ def test_numbers_take_the_dtype_of_tensors() -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_distributions_are_copied_and_pickled(name: str) -> None:
-    made, _ = build(runtime, CASES[name])
-    value = value_of(runtime, CASES[name])
+    made, _ = build(gradwright, CASES[name])
+    value = value_of(gradwright, CASES[name])
     expected = made.log_prob(value).detach()
-    plain = pickle.loads(pickle.dumps(without_history(runtime, name)))
+    plain = pickle.loads(pickle.dumps(without_history(gradwright, name)))
     np.testing.assert_array_equal(plain.log_prob(value).numpy(), expected.numpy())
-    copied = copy.deepcopy(without_history(runtime, name))
+    copied = copy.deepcopy(without_history(gradwright, name))
     np.testing.assert_array_equal(copied.log_prob(value).numpy(), expected.numpy())
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same_results
 
 pytestmark = pytest.mark.parity
@@ -24,7 +24,7 @@ def _array(*shape: int, seed: int = 0, low: float = 0.2, high: float = 1.4) -> n
 
 def _described(value: Any) -> Any:
     """Tensors as arrays with what else is to be the same; collections as they are."""
-    if isinstance(value, runtime.Tensor | torch.Tensor):
+    if isinstance(value, gradwright.Tensor | torch.Tensor):
         name = str(value.dtype).partition(".")[2]
         return (name, tuple(value.shape), value.requires_grad, value.detach().numpy())
     if isinstance(value, dict):
@@ -381,7 +381,7 @@ BODIES: dict[str, Body] = {
 
 @pytest.mark.parametrize("name", BODIES)
 def test_same_results(name: str) -> None:
-    _same(_outcome(BODIES[name], runtime), _outcome(BODIES[name], torch))
+    _same(_outcome(BODIES[name], gradwright), _outcome(BODIES[name], torch))
 
 
 def f(a: Any) -> Any:
@@ -544,7 +544,7 @@ ERRORS: dict[str, tuple[Body, str]] = {
 def test_same_errors(name: str) -> None:
     body, text = ERRORS[name]
     found = []
-    for library in (torch, runtime):
+    for library in (torch, gradwright):
         with pytest.raises(Exception) as caught:  # noqa: PT011 (the class is compared)
             _outcome(body, library)
         assert text in str(caught.value)

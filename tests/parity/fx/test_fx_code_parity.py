@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same, assert_same_results, with_weights
 
 pytestmark = pytest.mark.parity
@@ -74,7 +74,7 @@ def test_to_folder(tmp_path: Path) -> None:
 
 
 def test_a_folder_can_be_moved_and_keeps_modes(tmp_path: Path) -> None:
-    torch = runtime
+    torch = gradwright
 
     class Model(torch.nn.Module):
         def __init__(self) -> None:
@@ -88,7 +88,7 @@ def test_a_folder_can_be_moved_and_keeps_modes(tmp_path: Path) -> None:
     tree = (torch.fx.PH, torch.fx.PH)
     traced = torch.fx.symbolic_trace(Model().eval(), concrete_args={"x": tree})
     traced.to_folder(tmp_path / "first")
-    assert "device = runtime.device\n" in (tmp_path / "first" / "module.py").read_text(encoding="utf-8")
+    assert "device = gradwright.device\n" in (tmp_path / "first" / "module.py").read_text(encoding="utf-8")
     (tmp_path / "first").rename(tmp_path / "second")
     module = _load(tmp_path / "second", "moved_folder").FxModule()
     x = torch.arange(4.0, dtype=torch.float64).reshape(2, 2), torch.ones(1)
@@ -101,7 +101,7 @@ def test_a_folder_can_be_moved_and_keeps_modes(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_imported(tmp_path: Path) -> None:
-    torch = runtime
+    torch = gradwright
     graph = torch.fx.Graph()
     x = graph.placeholder("x")
     graph.output(graph.call_function(lambda value: value, (x,)))
@@ -234,7 +234,7 @@ def test_asserts_are_not_traced_unless_asked_for() -> None:
     assert_same(body)
 
 
-class _Asserting(runtime.fx.Tracer):
+class _Asserting(gradwright.fx.Tracer):
     trace_asserts = True
 
 
@@ -265,16 +265,16 @@ def _programs() -> dict[str, Any]:
 def test_traced_asserts() -> None:
     graph = _Asserting().trace(_programs()["checked"])
     graph.eliminate_dead_code()
-    made = runtime.fx.GraphModule({}, graph)
+    made = gradwright.fx.GraphModule({}, graph)
     assert made.code.count("assert_fn(") == 2
-    assert made(runtime.ones(2)).tolist() == [2.0, 2.0]
+    assert made(gradwright.ones(2)).tolist() == [2.0, 2.0]
     with pytest.raises(AssertionError):
-        made(-runtime.ones(2))
+        made(-gradwright.ones(2))
 
 
 @pytest.mark.parametrize("name", ["branches", "denies"])
 def test_other_conditions_are_not_traced(name: str) -> None:
-    with pytest.raises(runtime.fx.proxy.TraceError):
+    with pytest.raises(gradwright.fx.proxy.TraceError):
         _Asserting().trace(_programs()[name])
 
 

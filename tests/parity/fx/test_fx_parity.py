@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch.fx
 
-import runtime
+import gradwright
 from support.both import assert_same, assert_same_results
 
 pytestmark = pytest.mark.parity
@@ -173,7 +173,7 @@ def test_operators(expression: str) -> None:
         return [*texts(module), module(library.tensor([[1.5, -2.0], [0.5, 3.0]]))]
 
     if expression.endswith(".item") or "x.dtype" in expression:
-        assert texts(runtime.fx.symbolic_trace(eval(f"lambda x: ({expression})", {"torch": runtime}))) == texts(
+        assert texts(gradwright.fx.symbolic_trace(eval(f"lambda x: ({expression})", {"torch": gradwright}))) == texts(
             torch.fx.symbolic_trace(eval(f"lambda x: ({expression})", {"torch": torch}))
         )
     else:
@@ -189,14 +189,14 @@ def test_all_functions_of_nn_and_linalg() -> None:
     seen, different = 0, set()
     for module in ("nn.functional", "linalg"):
         for name in sorted(dir(operator.attrgetter(module)(torch))):
-            ours = getattr(operator.attrgetter(module)(runtime), name, None)
+            ours = getattr(operator.attrgetter(module)(gradwright), name, None)
             if name.startswith("_") or not callable(ours) or isinstance(ours, type):
                 continue
             for count in (1, 2, 3):
                 theirs = one_call(torch, f"{module}.{name}", count)
                 if theirs is not None:
                     seen += 1
-                    if one_call(runtime, f"{module}.{name}", count) != theirs:
+                    if one_call(gradwright, f"{module}.{name}", count) != theirs:
                         different.add(name)
                     break
     assert different == OTHERWISE
@@ -209,7 +209,7 @@ QUESTIONS = ("can_cast", "is_floating_point", "numel", "promote_types", "result_
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_questions(name: str) -> None:
     count = 1 if name in ("is_floating_point", "numel", "sym_not") else 2
-    assert one_call(runtime, name, count) == one_call(torch, name, count) is not None
+    assert one_call(gradwright, name, count) == one_call(torch, name, count) is not None
 
 
 def one_call(library: Any, path: str, count: int) -> str | None:
@@ -323,8 +323,8 @@ def helper(x, times=2):  # type: ignore[no-untyped-def]
 
 torch.fx.wrap("helper")
 torch.fx.wrap("len")
-runtime.fx.wrap("helper")
-runtime.fx.wrap("len")
+gradwright.fx.wrap("helper")
+gradwright.fx.wrap("len")
 
 
 def test_wrapped_functions() -> None:
@@ -605,7 +605,7 @@ def test_shapes() -> None:
         if library is torch:
             from torch.fx.passes.shape_prop import ShapeProp
         else:
-            from runtime.fx.passes.shape_prop import ShapeProp
+            from gradwright.fx.passes.shape_prop import ShapeProp
         ShapeProp(module).propagate(library.ones(2, 3))
         known = [n.meta["tensor_meta"] for n in module.graph.nodes]
         fields = [[tuple(m.shape), said(m.dtype), m.requires_grad, m.stride, said(m.memory_format)] for m in known]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same, assert_same_results
 from support.two_modules import attempt, compare
 
@@ -295,9 +295,9 @@ def test_views_of_every_origin_become_views(operator: str, origin: str, how: str
 
 
 def test_a_view_that_lost_its_meaning_is_named_by_what_made_it() -> None:
-    x = runtime.ones(2, 3, requires_grad=True) * 1
+    x = gradwright.ones(2, 3, requires_grad=True) * 1
     row = x.unbind()[0]
-    with runtime.no_grad():
+    with gradwright.no_grad():
         row.unsqueeze_(0)
     with pytest.raises(RuntimeError, match="Output 0 of UnbindBackward0 is a view and is being modified inplace"):
         row.add_(1)

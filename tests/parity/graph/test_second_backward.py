@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from runtime.testing import sample_inputs
+from gradwright.testing import sample_inputs
 from support.both import assert_same, doubled
 from support.operator_comparison import (
     ON_PYTORCHS_FORMULAS,

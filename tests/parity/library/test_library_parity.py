@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -28,7 +28,7 @@ def body(function):
 
 def plain(value):
     """A result in a form in which both sides can be equal."""
-    if isinstance(value, runtime.Tensor | torch.Tensor):
+    if isinstance(value, gradwright.Tensor | torch.Tensor):
         return ("tensor", tuple(value.shape), str(value.dtype).rpartition(".")[2], plain(value.tolist()))
     if isinstance(value, dict):
         return {name: plain(item) for name, item in value.items()}
@@ -742,7 +742,7 @@ def libraries_come_and_go(torch, ns):
 @pytest.mark.parametrize("function", _BODIES, ids=lambda function: function.__name__)
 def test_both_do_the_same(function):
     ns = f"parity{next(_numbers)}"
-    ours, theirs = plain(function(runtime, ns)), plain(function(torch, ns))
+    ours, theirs = plain(function(gradwright, ns)), plain(function(torch, ns))
     assert ours == theirs
 
 
@@ -778,18 +778,18 @@ def _inferred(torch, function, **options):
 
 
 def test_inferred_schemas():
-    (arguments, results), (their_arguments, their_results) = _annotations(runtime), _annotations(torch)
+    (arguments, results), (their_arguments, their_results) = _annotations(gradwright), _annotations(torch)
     for ours, theirs in zip(arguments, their_arguments, strict=True):
         expected = _inferred(torch, _function(theirs, None))
-        assert (ours, _inferred(runtime, _function(ours, None))) == (ours, expected)
+        assert (ours, _inferred(gradwright, _function(ours, None))) == (ours, expected)
     for ours, theirs in zip(results, their_results, strict=True):
         expected = _inferred(torch, _function(torch.Tensor, theirs))
-        assert (ours, _inferred(runtime, _function(runtime.Tensor, ours))) == (ours, expected)
+        assert (ours, _inferred(gradwright, _function(gradwright.Tensor, ours))) == (ours, expected)
     defaults = [(int, 3), (float, 2.0), (float, 1e-5), (bool, True), (str, "a"), (int | None, 4), (list[int], [1])]
     for annotation, default in defaults:
-        pair = [_inferred(m, _function(annotation, m.Tensor, default)) for m in (runtime, torch)]
+        pair = [_inferred(m, _function(annotation, m.Tensor, default)) for m in (gradwright, torch)]
         assert pair[0] == pair[1]
-    pair = [_inferred(m, _function(m.dtype, m.Tensor, m.float32)) for m in (runtime, torch)]
+    pair = [_inferred(m, _function(m.dtype, m.Tensor, m.float32)) for m in (gradwright, torch)]
     assert pair[0] == pair[1]
 
 
@@ -824,4 +824,4 @@ def test_inferred_schemas_of_whole_functions():
             *(_inferred(torch, function) for function in (varied, keywords, silent, unannotated, positional)),
         ]
 
-    assert cases(runtime) == cases(torch)
+    assert cases(gradwright) == cases(torch)

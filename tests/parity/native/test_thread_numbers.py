@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -30,12 +30,12 @@ def outcome(library: Any, *args: Any, **kwargs: Any) -> Any:
 
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_values(value: Any) -> None:
-    assert outcome(runtime, value) == outcome(torch, value)
+    assert outcome(gradwright, value) == outcome(torch, value)
 
 
 def test_calls() -> None:
     for args, kwargs in (((), {}), ((1, 2), {}), ((), {"num_threads": 1})):
-        assert outcome(runtime, *args, **kwargs) == outcome(torch, *args, **kwargs)
-    for library in (runtime, torch):
+        assert outcome(gradwright, *args, **kwargs) == outcome(torch, *args, **kwargs)
+    for library in (gradwright, torch):
         with pytest.raises(TypeError):
             library.get_num_threads(1)

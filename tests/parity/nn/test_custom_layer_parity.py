@@ -17,8 +17,8 @@ SOURCE = (ROOT / "examples" / "custom_layer.py").read_text(encoding="utf-8")
 
 def example(library: str) -> Any:
     module = types.ModuleType("example")
-    text = SOURCE.replace("import runtime as torch", f"import {library} as torch").replace(
-        "from runtime", f"from {library}"
+    text = SOURCE.replace("import gradwright as torch", f"import {library} as torch").replace(
+        "from gradwright", f"from {library}"
     )
     exec(compile(text, "custom_layer.py", "exec"), module.__dict__)
     return module
@@ -30,7 +30,7 @@ def test_training(bias: bool) -> None:
     random = np.random.default_rng(0)
     weights = [random.normal(size=shape).astype("float32") for shape in [(16, 3), (2, 16)]]
     inputs, targets = random.normal(size=(8, 3)).astype("float32"), random.normal(size=(8, 2)).astype("float32")
-    for library in ("runtime", "torch"):
+    for library in ("gradwright", "torch"):
         module = example(library)
         nn, tensor = module.nn, module.torch.tensor
         model = nn.Sequential(module.Linear(3, 16, bias), nn.ReLU(), module.Linear(16, 2, bias))
@@ -39,21 +39,21 @@ def test_training(bias: bool) -> None:
                 layer.weight.copy_(tensor(weight.tolist()))
         losses[library] = module.train(model, tensor(inputs.tolist()), tensor(targets.tolist()))
         losses[library] += model[0].weight.flatten().tolist()
-    np.testing.assert_allclose(losses["runtime"], losses["torch"], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(losses["gradwright"], losses["torch"], rtol=1e-4, atol=1e-5)
 
 
 def test_initial_weights_have_the_same_spread() -> None:
     spread = {}
-    for library in ("runtime", "torch"):
+    for library in ("gradwright", "torch"):
         module = example(library)
         module.torch.manual_seed(1)
         weight = module.Linear(100, 400).weight
         spread[library] = (weight.abs().max().item(), weight.std().item())
-    np.testing.assert_allclose(spread["runtime"], spread["torch"], rtol=0.02)
+    np.testing.assert_allclose(spread["gradwright"], spread["torch"], rtol=0.02)
 
 
 def test_a_second_derivative_is_refused() -> None:
-    for library in ("runtime", "torch"):
+    for library in ("gradwright", "torch"):
         module = example(library)
         x = module.torch.ones(2, 3, requires_grad=True)
         out = module.Linear(3, 1)(x)

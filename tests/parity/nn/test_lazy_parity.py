@@ -12,9 +12,9 @@ import torch
 from torch.nn.modules.lazy import LazyModuleMixin as TheirMixin
 from torch.nn.parameter import UninitializedTensorMixin as TheirTensorMixin
 
-import runtime
-from runtime.nn.lazy import LazyModuleMixin
-from runtime.nn.parameter import UninitializedTensorMixin
+import gradwright
+from gradwright.nn.lazy import LazyModuleMixin
+from gradwright.nn.parameter import UninitializedTensorMixin
 from support.both import assert_same, with_weights
 
 pytestmark = pytest.mark.parity
@@ -207,16 +207,16 @@ def test_what_was_loaded_has_its_channels() -> None:
         module.load_state_dict(library.nn.InstanceNorm1d(3, affine=True, track_running_stats=True).state_dict())
         return module(library.zeros(2, 3, 4)), module.num_features
 
-    assert loaded(runtime)[1] == 3
+    assert loaded(gradwright)[1] == 3
     with pytest.raises(ValueError, match="num_features"):
         loaded(torch)
 
 
 def test_copies_without_a_shape() -> None:
     """PyTorch copies uninitialized parameters, but no buffers."""
-    module = copy.deepcopy(runtime.nn.Sequential(runtime.nn.LazyBatchNorm1d(dtype=runtime.float64)))
-    assert module[0].running_mean.dtype is runtime.float64
-    assert module(runtime.ones(2, 3, dtype=runtime.float64)).shape == (2, 3)
+    module = copy.deepcopy(gradwright.nn.Sequential(gradwright.nn.LazyBatchNorm1d(dtype=gradwright.float64)))
+    assert module[0].running_mean.dtype is gradwright.float64
+    assert module(gradwright.ones(2, 3, dtype=gradwright.float64)).shape == (2, 3)
     assert repr(module[0]).startswith("BatchNorm1d(3, ")
     with pytest.raises(ValueError, match="uninitialized parameter"):
         copy.deepcopy(torch.nn.LazyBatchNorm1d())
@@ -224,11 +224,13 @@ def test_copies_without_a_shape() -> None:
 
 def test_a_lazy_module_trains() -> None:
     """Made, converted, given to an optimizer after its first call, and trained."""
-    module = runtime.nn.Sequential(runtime.nn.LazyLinear(8), runtime.nn.LazyBatchNorm1d(), runtime.nn.LazyLinear(1))
+    module = gradwright.nn.Sequential(
+        gradwright.nn.LazyLinear(8), gradwright.nn.LazyBatchNorm1d(), gradwright.nn.LazyLinear(1)
+    )
     module = module.double()
-    x, y = runtime.randn(64, 3, dtype=runtime.float64), runtime.randn(64, 1, dtype=runtime.float64)
+    x, y = gradwright.randn(64, 3, dtype=gradwright.float64), gradwright.randn(64, 1, dtype=gradwright.float64)
     module(x)
-    optimizer = runtime.optim.SGD(module.parameters(), lr=0.1)
+    optimizer = gradwright.optim.SGD(module.parameters(), lr=0.1)
     losses = []
     for _ in range(20):
         optimizer.zero_grad()
@@ -241,8 +243,8 @@ def test_a_lazy_module_trains() -> None:
 
 def test_a_frozen_module_stays_frozen() -> None:
     """`requires_grad_` is about no values, and holds for what is made; PyTorch refuses it."""
-    module = runtime.nn.LazyLinear(3).requires_grad_(False)
-    module(runtime.zeros(2, 5))
+    module = gradwright.nn.LazyLinear(3).requires_grad_(False)
+    module(gradwright.zeros(2, 5))
     assert not any(parameter.requires_grad for parameter in module.parameters())
     with pytest.raises(ValueError, match="uninitialized parameter"):
         torch.nn.LazyLinear(3).requires_grad_(False)

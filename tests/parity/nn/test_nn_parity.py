@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.two_modules import assert_same, attempt, compare, warned
 
 pytestmark = pytest.mark.parity
@@ -302,7 +302,7 @@ U.clip_grad_norm_([], 1.0), U.clip_grad_norm_([p], 1.0)
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.strip().splitlines())
 def test_expression(expression: str) -> None:
-    assert_same(outcome(runtime, expression), outcome(torch, expression))
+    assert_same(outcome(gradwright, expression), outcome(torch, expression))
 
 
 # Messages of our own: only the classes are the same.
@@ -330,7 +330,7 @@ U.clip_grad_norm_([], 1.0, error_if_nonfinite=True) if 0 else U.get_total_norm([
 
 @pytest.mark.parametrize("expression", OTHER_MESSAGES.strip().splitlines())
 def test_class_of_error(expression: str) -> None:
-    ours, theirs = outcome(runtime, expression)[0], outcome(torch, expression)[0]
+    ours, theirs = outcome(gradwright, expression)[0], outcome(torch, expression)[0]
     assert ours.kind == theirs.kind
 
 
@@ -757,7 +757,7 @@ def test_initial_values_have_the_same_distribution(expression: str) -> None:
         quantiles = np.quantile(values, [0.05, 0.2, 0.35, 0.65, 0.8, 0.95])
         return float(values.mean()), float(values.std()), [float(q) for q in quantiles]
 
-    ours, theirs = body(runtime), body(torch)
+    ours, theirs = body(gradwright), body(torch)
     np.testing.assert_allclose(np.hstack(ours), np.hstack(theirs), atol=0.07 * theirs[1])
 
 
@@ -774,9 +774,9 @@ def test_layers_start_with_the_same_distribution(layer: str) -> None:
             for number in (p.detach().std(correction=0), p.detach().abs().max())
         ]
 
-    np.testing.assert_allclose(body(runtime), body(torch), rtol=0.15)
+    np.testing.assert_allclose(body(gradwright), body(torch), rtol=0.15)
 
 
 def test_names() -> None:
-    missing = [name for name in runtime.nn.__all__ if not hasattr(torch.nn, name)]
+    missing = [name for name in gradwright.nn.__all__ if not hasattr(torch.nn, name)]
     assert not missing

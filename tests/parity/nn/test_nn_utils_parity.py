@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch.nn.utils.prune
 
-import runtime
+import gradwright
 
 pytestmark = [
     pytest.mark.parity,
@@ -69,7 +69,7 @@ def trained(m: Any, make: Callable[[Any], Any]) -> tuple[list[np.ndarray], list[
 @pytest.mark.parametrize("name", PARAMETRIZED)
 def test_training(name):
     (ours, our_names, our_text), (theirs, their_names, their_text) = (
-        trained(m, PARAMETRIZED[name]) for m in (runtime, torch)
+        trained(m, PARAMETRIZED[name]) for m in (gradwright, torch)
     )
     assert our_names == their_names
     assert our_text == their_text
@@ -101,7 +101,7 @@ def own_parametrization(m: Any) -> Any:
 @pytest.mark.parametrize("left", [True, False])
 def test_own_parametrizations(left):
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         m.manual_seed(3)
         parametrize = m.nn.utils.parametrize
         symmetric, doubled = own_parametrization(m)
@@ -134,7 +134,7 @@ def test_own_parametrizations(left):
 
 
 def test_what_parametrizations_refuse():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         parametrize, module = m.nn.utils.parametrize, m.nn.Linear(3, 3)
 
         class Half(m.nn.Module):
@@ -158,10 +158,10 @@ def test_what_parametrizations_refuse():
 
 
 def test_an_older_state_is_loaded():
-    module = runtime.nn.utils.weight_norm(runtime.nn.Linear(3, 4))
-    new = runtime.nn.utils.parametrizations.weight_norm(runtime.nn.Linear(3, 4))
+    module = gradwright.nn.utils.weight_norm(gradwright.nn.Linear(3, 4))
+    new = gradwright.nn.utils.parametrizations.weight_norm(gradwright.nn.Linear(3, 4))
     new.load_state_dict(module.state_dict())
-    x = runtime.randn(2, 3)
+    x = gradwright.randn(2, 3)
     np.testing.assert_allclose(new(x).detach().numpy(), module(x).detach().numpy(), rtol=1e-6)
 
 
@@ -184,7 +184,7 @@ PRUNINGS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", PRUNINGS)
 def test_pruning(name):
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         m.manual_seed(2)
         prune, module = m.nn.utils.prune, m.nn.Conv1d(3, 4, 3)
         PRUNINGS[name](prune, module)
@@ -205,7 +205,7 @@ def test_pruning(name):
 
 def test_pruning_of_several_parameters():
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         m.manual_seed(2)
         prune = m.nn.utils.prune
         net = m.nn.Sequential(m.nn.Linear(4, 5), m.nn.ReLU(), m.nn.Linear(5, 3))
@@ -218,7 +218,7 @@ def test_pruning_of_several_parameters():
 
 
 def test_what_pruning_refuses():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         prune, module = m.nn.utils.prune, m.nn.Linear(3, 3)
         for amount, error in ((-1, ValueError), (1.5, ValueError), (10, ValueError), ("x", TypeError)):
             with pytest.raises(error):
@@ -233,7 +233,7 @@ def test_what_pruning_refuses():
 @pytest.mark.parametrize("bias", [True, False])
 def test_fusion(bias):
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         m.manual_seed(5)
         seen = []
         for layer, norm, size in (
@@ -261,7 +261,7 @@ def test_fusion(bias):
 
 
 def test_the_rest():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         module = m.nn.utils.skip_init(m.nn.Linear, 3, 4, bias=False)
         assert tuple(module.weight.shape) == (4, 3)
         assert module.weight.device.type == "cpu"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same, with_weights
 from support.kernel_cases import cases
 
@@ -131,7 +131,7 @@ def test_error(text: str) -> None:
 
     import torch
 
-    assert raised(runtime) == raised(torch) != "nothing"
+    assert raised(gradwright) == raised(torch) != "nothing"
 
 
 SEQUENCES = """
@@ -157,11 +157,11 @@ def test_sequences(text: str) -> None:
 
 
 def test_dropout_is_drawn_between_layers() -> None:
-    module = runtime.nn.GRU(3, 4, 2, dropout=0.5)
-    x = runtime.randn(5, 2, 3)
-    assert not runtime.equal(module(x)[0], module(x)[0])
+    module = gradwright.nn.GRU(3, 4, 2, dropout=0.5)
+    x = gradwright.randn(5, 2, 3)
+    assert not gradwright.equal(module(x)[0], module(x)[0])
     module.eval()
-    assert runtime.equal(module(x)[0], module(x)[0])
+    assert gradwright.equal(module(x)[0], module(x)[0])
 
 
 def test_called_with_other_weights() -> None:

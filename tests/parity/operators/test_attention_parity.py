@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
-from runtime.nn.attention import SDPBackend, sdpa_kernel
+import gradwright
+from gradwright.nn.attention import SDPBackend, sdpa_kernel
 from support.both import assert_same, with_weights
 from support.kernel_cases import cases
 
@@ -130,13 +130,13 @@ def test_scaled_dot_product_attention(text: str) -> None:
 
 def test_a_query_that_sees_nothing() -> None:
     """A row of minus infinity gives zeros, and gradients that are 0 and not NaN."""
-    q = runtime.tensor(ARRAYS["q"], requires_grad=True)
-    mask = runtime.zeros(3, 3, dtype=runtime.float64)
+    q = gradwright.tensor(ARRAYS["q"], requires_grad=True)
+    mask = gradwright.zeros(3, 3, dtype=gradwright.float64)
     mask[1] = -float("inf")
     x = q.transpose(0, 1)
-    out = runtime.nn.functional.scaled_dot_product_attention(x, x, x, mask)
+    out = gradwright.nn.functional.scaled_dot_product_attention(x, x, x, mask)
     assert out[:, 1].abs().sum() == 0
-    (grad,) = runtime.autograd.grad(out.sum(), q)
+    (grad,) = gradwright.autograd.grad(out.sum(), q)
     assert grad.isfinite().all()
 
 
@@ -165,4 +165,4 @@ def test_error(text: str) -> None:
             return type(error).__name__
         return "nothing"
 
-    assert raised(runtime) == raised(torch) != "nothing"
+    assert raised(gradwright) == raised(torch) != "nothing"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same, with_weights
 from support.operator_comparison import OF_OUR_FORMULAS
 
@@ -138,17 +138,17 @@ def test_the_module(mode: str) -> None:
 @OF_OUR_FORMULAS
 @pytest.mark.parametrize("mode", ["sum", "mean", "max"])
 def test_bags_have_second_derivatives(mode: str) -> None:
-    found = names(runtime)
+    found = names(gradwright)
     weights = found["s"] if mode == "sum" else None
 
     def bags(w: Any, *s: Any) -> Any:
-        return runtime.nn.functional.embedding_bag(
+        return gradwright.nn.functional.embedding_bag(
             found["i"], w, found["o"], mode=mode, per_sample_weights=s[0] if s else None, padding_idx=2
         )
 
     inputs = (found["w"],) if weights is None else (found["w"], weights)
-    assert runtime.autograd.gradcheck(bags, inputs, check_forward_ad=True)
-    assert runtime.autograd.gradgradcheck(bags, inputs)
+    assert gradwright.autograd.gradcheck(bags, inputs, check_forward_ad=True)
+    assert gradwright.autograd.gradgradcheck(bags, inputs)
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])
@@ -162,36 +162,36 @@ def test_gradients_by_frequency(mode: str) -> None:
         each = getattr(rows, mode)(1)
         return tuple(library.autograd.grad(out.sum(), found["w"])[0].numpy() for out in (bags, each))
 
-    np.testing.assert_allclose(*gradients(runtime), rtol=1e-12)
+    np.testing.assert_allclose(*gradients(gradwright), rtol=1e-12)
     assert abs(np.subtract(*gradients(torch))).max() > 0.1
 
 
 @pytest.mark.parametrize("name", ["Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"])
 def test_channels_are_left_out_as_a_whole(name: str) -> None:
-    runtime.manual_seed(0)
+    gradwright.manual_seed(0)
     ndim = {"Dropout1d": 3, "Dropout3d": 5}.get(name, 4)
-    x = runtime.ones(20, 30, *[2] * (ndim - 2), dtype=runtime.float64, requires_grad=True)
-    out = getattr(runtime.nn, name)(0.25)(x)
+    x = gradwright.ones(20, 30, *[2] * (ndim - 2), dtype=gradwright.float64, requires_grad=True)
+    out = getattr(gradwright.nn, name)(0.25)(x)
     rows = out.detach().numpy().reshape(600, -1)
     assert (rows == rows[:, :1]).all()
     low, high = np.unique(rows)
     assert 0.18 < (rows[:, 0] == low).mean() < 0.32
-    (grad,) = runtime.autograd.grad(out.sum(), x)
+    (grad,) = gradwright.autograd.grad(out.sum(), x)
     slope = 1 / 0.75 if "Alpha" not in name else 1 / np.sqrt((1.7580993408473766**2 * 0.25 + 1) * 0.75)
     np.testing.assert_allclose(grad.numpy().reshape(600, -1), np.where(rows == high, slope, 0), rtol=1e-12)
 
 
 def test_alpha_dropout_keeps_mean_and_variance() -> None:
-    runtime.manual_seed(0)
-    x = runtime.randn(200, 500, dtype=runtime.float64)
-    out = runtime.nn.AlphaDropout(0.3)(x).numpy()
+    gradwright.manual_seed(0)
+    x = gradwright.randn(200, 500, dtype=gradwright.float64)
+    out = gradwright.nn.AlphaDropout(0.3)(x).numpy()
     assert abs(out.mean()) < 0.02
     assert abs(out.var() - 1) < 0.02
 
 
 @pytest.mark.parametrize("name", ["alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d"])
 def test_dropout_in_place(name: str) -> None:
-    x = runtime.ones(2, 3, 4, *[5] * {"dropout2d": 1, "dropout3d": 2}.get(name, 0))
-    function = getattr(runtime.nn.functional, name)
+    x = gradwright.ones(2, 3, 4, *[5] * {"dropout2d": 1, "dropout3d": 2}.get(name, 0))
+    function = getattr(gradwright.nn.functional, name)
     assert function(x, 0.5, True, inplace=True) is x
     assert not (x == 1).all()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same, assert_same_results
 from support.kernel_cases import cases, compare
 
@@ -96,24 +96,24 @@ def _assert_equal(mine: Any, other: Any) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("text", cases(MODULES))
 def test_module(text: str) -> None:
-    _assert_equal(_outcome(runtime, text), _outcome(torch, text))
+    _assert_equal(_outcome(gradwright, text), _outcome(torch, text))
 
 
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("affine", [True, False])
 def test_derivatives_of_first_and_second_order(training: bool, affine: bool) -> None:
     """Against finite differences: of the gradients, too, and in forward mode."""
-    x = runtime.tensor(ARRAYS["x"], requires_grad=True)
-    parameters = [runtime.tensor(ARRAYS[name], requires_grad=True) for name in "wb"] if affine else []
-    mean, variance = runtime.tensor(ARRAYS["M"]), runtime.tensor(ARRAYS["V"])
+    x = gradwright.tensor(ARRAYS["x"], requires_grad=True)
+    parameters = [gradwright.tensor(ARRAYS[name], requires_grad=True) for name in "wb"] if affine else []
+    mean, variance = gradwright.tensor(ARRAYS["M"]), gradwright.tensor(ARRAYS["V"])
 
     def function(x: Any, *parameters: Any) -> Any:
         running = (None, None) if training else (mean, variance)
-        return runtime.nn.functional.batch_norm(x, *running, *parameters, training=training, eps=0.1)
+        return gradwright.nn.functional.batch_norm(x, *running, *parameters, training=training, eps=0.1)
 
     inputs = (x, *parameters)
-    assert runtime.autograd.gradcheck(function, inputs, check_forward_ad=True, check_batched_grad=True)
-    assert runtime.autograd.gradgradcheck(function, inputs, check_fwd_over_rev=True, check_rev_over_rev=True)
+    assert gradwright.autograd.gradcheck(function, inputs, check_forward_ad=True, check_batched_grad=True)
+    assert gradwright.autograd.gradgradcheck(function, inputs, check_fwd_over_rev=True, check_rev_over_rev=True)
 
 
 def test_third_order() -> None:
@@ -126,8 +126,8 @@ def test_third_order() -> None:
         (again,) = library.autograd.grad((first * weights).sum(), x, create_graph=True)
         return again
 
-    x = runtime.tensor(ARRAYS["v"], requires_grad=True)
-    assert runtime.autograd.gradcheck(lambda x: second(runtime, x), (x,))
+    x = gradwright.tensor(ARRAYS["v"], requires_grad=True)
+    assert gradwright.autograd.gradcheck(lambda x: second(gradwright, x), (x,))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_statistics_of_a_batch(call: str) -> None:
         return mean.dtype, var.dtype, [each.float().numpy() for each in (mean, var, names["m"], names["v"])]
 
     found = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         try:
             *kinds, numbers = body(library)
         except Exception as error:
@@ -171,8 +171,8 @@ def test_statistics_of_a_batch(call: str) -> None:
 
 
 def test_statistics_of_a_batch_have_gradients() -> None:
-    x = runtime.tensor(ARRAYS["x"], requires_grad=True)
-    assert runtime.autograd.gradcheck(lambda x: runtime.batch_norm_update_stats(x, None, None, 0.1), (x,))
+    x = gradwright.tensor(ARRAYS["x"], requires_grad=True)
+    assert gradwright.autograd.gradcheck(lambda x: gradwright.batch_norm_update_stats(x, None, None, 0.1), (x,))
 
 
 # -- under vmap: statistics belong to one element of the batch each, or the call is refused

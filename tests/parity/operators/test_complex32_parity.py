@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from runtime.base import dtypes
 from tools.opinfo.arrays import NotApplicable, array_of, flatten, is_tensor
 from tools.opinfo.comparing import compare_results
@@ -83,7 +83,7 @@ def test_functions(name: str) -> None:
     PyTorch looks at dtypes where it computes, so it gives a result where there is nothing to compute.
     """
     op = entries()[name]
-    ours, theirs = Side(runtime), Side(torch)
+    ours, theirs = Side(gradwright), Side(torch)
     outcomes = []
     for sample in samples_of(op):
         with contextlib.suppress(NotApplicable):
@@ -117,26 +117,26 @@ def test_conversions(name: str) -> None:
     numbers = random.normal(0, 1, (2000, 2)) * 2.0 ** random.integers(-26, 18, (2000, 2))
     pairs = [torch.tensor(numbers).half(), torch.tensor([[np.inf, np.nan], [-0.0, 0.0], [65504, -65504]]).half()]
     theirs = torch.view_as_complex(torch.cat(pairs))
-    mine = runtime.view_as_complex(runtime.tensor(torch.cat(pairs).numpy()))
+    mine = gradwright.view_as_complex(gradwright.tensor(torch.cat(pairs).numpy()))
     if not name.startswith(("int", "uint")):  # what does not fit is anything
-        wanted, found = theirs.to(getattr(torch, name)), mine.to(getattr(runtime, name))
+        wanted, found = theirs.to(getattr(torch, name)), mine.to(getattr(gradwright, name))
         same_bits(found, wanted)
     small = torch.tensor(numbers[:, 0]).clamp(0, 100).to(getattr(torch, name))
-    same_bits(bits_of(small, name).to(runtime.complex32), small.to(torch.complex32))
+    same_bits(bits_of(small, name).to(gradwright.complex32), small.to(torch.complex32))
     wide = torch.tensor(numbers[:, 0] + 1j * numbers[:, 1]).to(torch.complex128)
-    same_bits(runtime.tensor(wide.numpy()).to(runtime.complex32), wide.to(torch.complex32))
+    same_bits(gradwright.tensor(wide.numpy()).to(gradwright.complex32), wide.to(torch.complex32))
 
 
-def bits_of(tensor: torch.Tensor, name: str) -> runtime.Tensor:
+def bits_of(tensor: torch.Tensor, name: str) -> gradwright.Tensor:
     """A Tensor of PyTorch as one of ours."""
     memory = bytearray(tensor.contiguous().view(torch.uint8).numpy().tobytes())
-    return runtime.frombuffer(memory, dtype=getattr(runtime, name))
+    return gradwright.frombuffer(memory, dtype=getattr(gradwright, name))
 
 
-def same_bits(found: runtime.Tensor, wanted: torch.Tensor) -> None:
+def same_bits(found: gradwright.Tensor, wanted: torch.Tensor) -> None:
     assert str(found.dtype).rpartition(".")[2] == str(wanted.dtype).rpartition(".")[2]
     if wanted.is_complex():
-        found, wanted = runtime.view_as_real(found), torch.view_as_real(wanted)
+        found, wanted = gradwright.view_as_real(found), torch.view_as_real(wanted)
     first, second = found.double().numpy(), wanted.double().numpy()
     np.testing.assert_array_equal(first, second)
 
@@ -144,13 +144,13 @@ def same_bits(found: runtime.Tensor, wanted: torch.Tensor) -> None:
 def test_files_are_exchanged() -> None:
     theirs, mine = io.BytesIO(), io.BytesIO()
     torch.save(torch.tensor([1 + 2j, 3.5]).to(torch.complex32), theirs)
-    runtime.save(runtime.tensor([1 + 2j, 3.5]).to(runtime.complex32), mine)
+    gradwright.save(gradwright.tensor([1 + 2j, 3.5]).to(gradwright.complex32), mine)
     theirs.seek(0)
     mine.seek(0)
-    assert runtime.load(theirs).tolist() == torch.load(mine).tolist() == [1 + 2j, 3.5]
+    assert gradwright.load(theirs).tolist() == torch.load(mine).tolist() == [1 + 2j, 3.5]
     shared = torch.tensor([1j, 2]).to(torch.complex32)
-    runtime.from_dlpack(shared)[0] = 7
-    torch.from_dlpack(runtime.from_dlpack(shared))[1] = 8
+    gradwright.from_dlpack(shared)[0] = 7
+    torch.from_dlpack(gradwright.from_dlpack(shared))[1] = 8
     assert shared.tolist() == [7, 8]
 
 
@@ -158,9 +158,9 @@ def test_files_are_exchanged() -> None:
 @pytest.mark.parametrize("count", [3, 16, 21])
 def test_random_numbers_are_those_of_pytorch(function: str, count: int) -> None:
     torch.manual_seed(3)
-    runtime.manual_seed(3)
+    gradwright.manual_seed(3)
     wanted = getattr(torch, function)(count, dtype=torch.complex32)
-    assert getattr(runtime, function)(count, dtype=runtime.complex32).tolist() == pytest.approx(
+    assert getattr(gradwright, function)(count, dtype=gradwright.complex32).tolist() == pytest.approx(
         wanted.tolist(), abs=2e-3
     )
 
@@ -187,4 +187,4 @@ def test_gradients(function: Any) -> None:
         return grad.tolist()
 
     wanted = gradient(torch)
-    assert gradient(runtime) == (wanted if isinstance(wanted, type) else pytest.approx(wanted, rel=5e-3, abs=5e-3))
+    assert gradient(gradwright) == (wanted if isinstance(wanted, type) else pytest.approx(wanted, rel=5e-3, abs=5e-3))

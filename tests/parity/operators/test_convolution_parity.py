@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.kernel_cases import cases, compare
 
 pytestmark = pytest.mark.parity
@@ -93,7 +93,7 @@ def _operators(library: Any) -> Any:
 @pytest.mark.parametrize("mask", [[True, True, True], [True, False, False], [False, True, False], [False, False, True]])
 def test_masked_backward(mask: list[bool]) -> None:
     results = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         x, w = (library.tensor(ARRAYS[name]) for name in ("x", "w"))
         g = library.ones(2, 6, 4, 4, dtype=library.float64)
         geometry = ([1, 1], [0, 0], [1, 1], False, [0, 0], 1)
@@ -161,12 +161,12 @@ def _assert_equal(mine: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("text", cases(MODULES))
 def test_module(text: str) -> None:
-    _assert_equal(_outcome(runtime, text), _outcome(torch, text))
+    _assert_equal(_outcome(gradwright, text), _outcome(torch, text))
 
 
 @pytest.mark.parametrize("made", ["Conv2d(8, 600, 3)", "ConvTranspose2d(80, 600, 3, groups=2)", "Conv1d(8, 600, 5)"])
 def test_parameters_start_within_pytorchs_limits(made: str) -> None:
-    modules = [eval(f"library.nn.{made}", {"library": library}) for library in (runtime, torch)]
+    modules = [eval(f"library.nn.{made}", {"library": library}) for library in (gradwright, torch)]
     for mine, other in zip(*(module.parameters() for module in modules), strict=True):
         limits = [float(values.detach().abs().max()) for values in (mine, other)]
         assert limits[0] == pytest.approx(limits[1], rel=0.05)
@@ -195,4 +195,4 @@ def test_gradients_from_shapes(dims: int, options: dict[str, int]) -> None:
         assert library.allclose(other, expected[1])
         return one.detach().numpy(), other.detach().numpy(), one.requires_grad, other.requires_grad
 
-    _assert_equal(body(runtime), body(torch))
+    _assert_equal(body(gradwright), body(torch))

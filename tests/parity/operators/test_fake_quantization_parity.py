@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.kernel_cases import cases, compare
 
 pytestmark = pytest.mark.parity
@@ -100,7 +100,7 @@ def test_case(text: str) -> None:
     ],
 )
 def test_nodes_are_named_as_pytorchs(call: str, node: str) -> None:
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         names = {
             "T": library,
             "x": library.ones(3, 4, requires_grad=True),
@@ -112,19 +112,19 @@ def test_nodes_are_named_as_pytorchs(call: str, node: str) -> None:
 
 def test_a_model_learns_through_it() -> None:
     """What is rounded has the gradient of what is not."""
-    weight = runtime.zeros(4, requires_grad=True)
-    wanted = runtime.tensor([0.5, -0.25, 1.0, 9.0])
+    weight = gradwright.zeros(4, requires_grad=True)
+    wanted = gradwright.tensor([0.5, -0.25, 1.0, 9.0])
     for _ in range(60):
-        loss = (runtime.fake_quantize_per_tensor_affine(weight, 0.25, 0, -4, 4) - wanted).square().sum()
-        (grad,) = runtime.autograd.grad(loss, weight)
+        loss = (gradwright.fake_quantize_per_tensor_affine(weight, 0.25, 0, -4, 4) - wanted).square().sum()
+        (grad,) = gradwright.autograd.grad(loss, weight)
         weight.data.sub_(grad * 0.1)
-    assert runtime.fake_quantize_per_tensor_affine(weight, 0.25, 0, -4, 4).tolist() == [0.5, -0.25, 1.0, 1.0]
+    assert gradwright.fake_quantize_per_tensor_affine(weight, 0.25, 0, -4, 4).tolist() == [0.5, -0.25, 1.0, 1.0]
 
 
 def test_second_derivatives_of_learned_parameters() -> None:
     """PyTorch has none of them: here they are those of the gradients."""
-    x = runtime.tensor(ARRAYS["x"], requires_grad=True)
-    scales, points = (runtime.tensor(ARRAYS[name], requires_grad=True) for name in ("scales", "points"))
-    grad = runtime.ones(3, 8, dtype=runtime.float64, requires_grad=True)
-    backward = runtime.ops._fake_quantize_learnable_per_channel_affine_backward
-    assert runtime.autograd.gradcheck(lambda *given: backward(*given, 0, -4, 5, 0.5), (grad, x, scales, points))
+    x = gradwright.tensor(ARRAYS["x"], requires_grad=True)
+    scales, points = (gradwright.tensor(ARRAYS[name], requires_grad=True) for name in ("scales", "points"))
+    grad = gradwright.ones(3, 8, dtype=gradwright.float64, requires_grad=True)
+    backward = gradwright.ops._fake_quantize_learnable_per_channel_affine_backward
+    assert gradwright.autograd.gradcheck(lambda *given: backward(*given, 0, -4, 5, 0.5), (grad, x, scales, points))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same
 from support.kernel_cases import cases
 
@@ -91,7 +91,7 @@ def test_kernels_that_are_allowed(text: str) -> None:
                 found.append(type(error).__name__)
         return [found, library.backends.cuda.flash_sdp_enabled(), library.backends.cuda.math_sdp_enabled()]
 
-    assert body(runtime) == body(torch)
+    assert body(gradwright) == body(torch)
 
 
 def test_flags_of_kernels() -> None:
@@ -104,10 +104,10 @@ def test_flags_of_kernels() -> None:
         finally:
             library.backends.cuda.enable_flash_sdp(True)
 
-    assert body(runtime) == body(torch)
-    with runtime.backends.cuda.sdp_kernel(enable_flash=False):
-        assert not runtime.backends.cuda.flash_sdp_enabled()
-    assert runtime.backends.cuda.flash_sdp_enabled()
+    assert body(gradwright) == body(torch)
+    with gradwright.backends.cuda.sdp_kernel(enable_flash=False):
+        assert not gradwright.backends.cuda.flash_sdp_enabled()
+    assert gradwright.backends.cuda.flash_sdp_enabled()
 
 
 def test_the_operator_refuses_what_pytorch_refuses() -> None:
@@ -125,7 +125,7 @@ def test_the_operator_refuses_what_pytorch_refuses() -> None:
                 found.append(type(error).__name__)
         return found
 
-    assert body(runtime) == body(torch)
+    assert body(gradwright) == body(torch)
     assert len(body(torch)) == len(texts)
 
 
@@ -140,7 +140,7 @@ def test_half_precision(dtype: str) -> None:
         )
         return out.detach().double().numpy(), logarithm.detach().numpy()
 
-    for one, other in zip(body(runtime), body(torch), strict=True):
+    for one, other in zip(body(gradwright), body(torch), strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, 2e-2, 2e-2)
 
@@ -177,7 +177,7 @@ def test_a_query_with_nan() -> None:
 
     theirs = row(torch)
     assert theirs == [0.0] * 4 or np.isnan(theirs).all()
-    assert np.isnan(row(runtime)).all()
+    assert np.isnan(row(gradwright)).all()
 
 
 def test_the_gradient_of_a_mask() -> None:
@@ -196,11 +196,11 @@ def test_the_gradient_of_a_mask() -> None:
         return [gradient(tensors["m"]), library.func.grad(lambda x: gradient(x).sum())(tensors["m"]), tangent]
 
     assert_same(body)
-    mask = names(runtime)["m"]
-    inputs = [names(runtime)[name].detach() for name in "qkv"]
-    function = runtime.nn.functional.scaled_dot_product_attention
-    _, tangent = runtime.func.jvp(lambda x: function(*inputs, x), (mask,), (mask,))
-    with runtime.nn.attention.sdpa_kernel(runtime.nn.attention.SDPBackend.MATH):
-        _, wanted = runtime.func.jvp(lambda x: function(*inputs, x), (mask,), (mask,))
+    mask = names(gradwright)["m"]
+    inputs = [names(gradwright)[name].detach() for name in "qkv"]
+    function = gradwright.nn.functional.scaled_dot_product_attention
+    _, tangent = gradwright.func.jvp(lambda x: function(*inputs, x), (mask,), (mask,))
+    with gradwright.nn.attention.sdpa_kernel(gradwright.nn.attention.SDPBackend.MATH):
+        _, wanted = gradwright.func.jvp(lambda x: function(*inputs, x), (mask,), (mask,))
     np.testing.assert_allclose(tangent.numpy(), wanted.numpy())
     assert wanted.abs().sum() > 0

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated.registry import OPERATORS
+from gradwright.testing import Sample, operator_function, sample_inputs
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, operator_function, sample_inputs
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
 
@@ -24,7 +24,7 @@ NO_DERIVATIVE = (
 
 
 def to_torch(value: Any) -> Any:
-    if isinstance(value, runtime.Tensor):
+    if isinstance(value, gradwright.Tensor):
         return torch.from_numpy(np.array(value.numpy()))
     return [to_torch(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -94,7 +94,7 @@ def test_what_is_written_has_a_gradient(info: OperatorInfo) -> None:
 )  # fmt: skip
 def test_what_is_refused(call: str) -> None:
     refused = []
-    for module in (runtime, torch):
+    for module in (gradwright, torch):
         with pytest.raises((RuntimeError, TypeError, ValueError, IndexError)) as raised:
             eval(f"m.{call}", {"m": module, "x": module.ones(2)})
         refused.append(raised.type)
@@ -102,7 +102,7 @@ def test_what_is_refused(call: str) -> None:
 
 
 def test_elements_of_different_shapes_and_dtypes() -> None:
-    for module in (runtime, torch):
+    for module in (gradwright, torch):
         lists = [module.ones(2), module.zeros(2, 2).long()]
         found = module._foreach_add(lists, [module.ones(1), module.ones(2)], alpha=2)
         assert type(found) is tuple
@@ -110,6 +110,6 @@ def test_elements_of_different_shapes_and_dtypes() -> None:
 
 
 def test_batches() -> None:
-    x = runtime.tensor([[1.0, 2.0], [3.0, 4.0]])
-    found = runtime.vmap(lambda row: runtime._foreach_mul([row, row[:1]], [2.0, 3.0]))(x)
+    x = gradwright.tensor([[1.0, 2.0], [3.0, 4.0]])
+    found = gradwright.vmap(lambda row: gradwright._foreach_mul([row, row[:1]], [2.0, 3.0]))(x)
     assert [tensor.tolist() for tensor in found] == [[[2.0, 4.0], [6.0, 8.0]], [[3.0], [9.0]]]

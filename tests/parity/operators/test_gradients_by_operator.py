@@ -12,7 +12,7 @@ from codegen.paths import project_paths
 from codegen.source import Diagnostics
 from generated import operators
 from generated.registry import OPERATORS
-from runtime.testing import Sample
+from gradwright.testing import Sample
 from support.documents import ROOT
 from support.operator_comparison import (
     BOTH,

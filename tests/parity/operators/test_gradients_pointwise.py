@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -138,8 +138,8 @@ def gradients(library: Any, output: Any, inputs: list[Any]) -> list[np.ndarray]:
 
 @pytest.mark.parametrize(("function", "rows"), [pytest.param(*case[1:], id=case[0]) for case in CASES])
 def test_gradient(function: Callable[..., Any], rows: tuple[Numbers, ...]) -> None:
-    ours, theirs = tensors(runtime, rows), tensors(torch, rows)
-    mine = gradients(runtime, function(runtime, *ours), ours)
+    ours, theirs = tensors(gradwright, rows), tensors(torch, rows)
+    mine = gradients(gradwright, function(gradwright, *ours), ours)
     expected = gradients(torch, function(torch, *theirs), theirs)
     for i, (a, b) in enumerate(zip(mine, expected, strict=True)):
         np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12, err_msg=f"gradient {i}")
@@ -147,8 +147,8 @@ def test_gradient(function: Callable[..., Any], rows: tuple[Numbers, ...]) -> No
 
 @pytest.mark.parametrize(("name", "theirs", "row"), [pytest.param(*case, id=case[0]) for case in ACTIVATIONS])
 def test_gradient_of_activation(name: str, theirs: str, row: Numbers) -> None:
-    ours, other = tensors(runtime, (row,)), tensors(torch, (row,))
-    mine = gradients(runtime, getattr(runtime.ops, name)(*ours), ours)
+    ours, other = tensors(gradwright, (row,)), tensors(torch, (row,))
+    mine = gradients(gradwright, getattr(gradwright.ops, name)(*ours), ours)
     function = getattr(torch, theirs) if theirs == "sigmoid" else getattr(torch.nn.functional, theirs)
     expected = gradients(torch, function(*other), other)
     np.testing.assert_allclose(mine[0], expected[0], rtol=1e-7, atol=1e-12)
@@ -167,7 +167,7 @@ def second(library: Any, function: Callable[..., Any], rows: tuple[Numbers, ...]
 
 def test_sinc_curves_at_zero() -> None:
     """The Taylor series says -pi^2 / 3; a gradient masked at 0 would say 0."""
-    ((curvature,),) = second(runtime, lambda t, x: t.sinc(x), ((0.0, 0.5),))
+    ((curvature,),) = second(gradwright, lambda t, x: t.sinc(x), ((0.0, 0.5),))
     np.testing.assert_allclose(curvature[0], -(math.pi**2) / 3)
     np.testing.assert_allclose(curvature[1], second(torch, lambda t, x: t.sinc(x), ((0.0, 0.5),))[0][0][1])
 
@@ -186,7 +186,7 @@ def test_sinc_curves_at_zero() -> None:
     ],
 )
 def test_second_gradient(function: Callable[..., Any], rows: tuple[Numbers, ...]) -> None:
-    mine, expected = second(runtime, function, rows), second(torch, function, rows)
+    mine, expected = second(gradwright, function, rows), second(torch, function, rows)
     for a, b in zip(itertools.chain(*mine), itertools.chain(*expected), strict=True):
         a, b = (np.zeros(len(rows[0])) if g is None else np.array(g) for g in (a, b))
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

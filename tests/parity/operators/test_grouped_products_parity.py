@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.kernel_cases import cases, compare
 
 pytestmark = pytest.mark.parity
@@ -50,7 +50,7 @@ def test_case(text: str) -> None:
 
 def test_second_derivatives() -> None:
     results = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         a, b = (library.tensor(ARRAYS[name].astype(np.float32), requires_grad=True) for name in ("a", "sb"))
         offs = library.tensor(ARRAYS["O"])
         out = library._grouped_mm(a, b, offs)
@@ -64,7 +64,7 @@ def test_second_derivatives() -> None:
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
 def test_batches_of_groups() -> None:
     results = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         a, b = (library.tensor(ARRAYS[name].astype(np.float32)) for name in ("sa", "sb"))
         ends = library.tensor([1, 2, 4], dtype=library.int32)
         results.append(library.func.vmap(lambda x, b=b, ends=ends, f=library._grouped_mm: f(x, b, ends))(a))

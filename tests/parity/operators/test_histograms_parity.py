@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same
 from support.kernel_cases import Namespace, cases, compare
 
@@ -102,7 +102,7 @@ def test_case(text: str, dtype: str) -> None:
 
 
 def test_the_order_of_memory_is_asked_for() -> None:
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         x = library.zeros(1, 2, 3, 4)
         for made in (x.float(memory_format=library.channels_last), x.double(memory_format=library.channels_last)):
             assert made.is_contiguous(memory_format=library.channels_last)
@@ -116,8 +116,8 @@ def test_strided_writes_take_gradients_from_what_they_keep() -> None:
         x, source = (library.arange(n, dtype=library.float64).requires_grad_() for n in (6.0, 2.0))
         return lambda call: call(lambda x, source: library.as_strided_scatter(x, source, [2], [3], 1), (x, source))
 
-    assert written(runtime)(runtime.autograd.gradcheck)
-    assert written(runtime)(runtime.autograd.gradgradcheck)
+    assert written(gradwright)(gradwright.autograd.gradcheck)
+    assert written(gradwright)(gradwright.autograd.gradgradcheck)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert not written(torch)(partial(torch.autograd.gradcheck, raise_exception=False))
@@ -125,7 +125,7 @@ def test_strided_writes_take_gradients_from_what_they_keep() -> None:
 
 def test_sums_of_exponentials_of_nothing_have_second_derivatives() -> None:
     found = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         x = library.tensor([1.0, 2.0], requires_grad=True)
         y = library.masked.logaddexp(x, x * x, input_mask=library.tensor([True, False]))
         (first,) = library.autograd.grad(y.sum(), x, create_graph=True)
@@ -136,7 +136,7 @@ def test_sums_of_exponentials_of_nothing_have_second_derivatives() -> None:
 
 
 def test_strided_writes_keep_strides() -> None:
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         x = library.arange(12.0).reshape(3, 4).t()
         assert tuple(library.as_strided_scatter(x, library.ones(2), [2], [1]).stride()) == (1, 4)
 
@@ -171,7 +171,7 @@ def test_low_rank(shape: tuple[int, ...], dtype: str) -> None:
     left, right = _RANDOM.standard_normal((2, *shape[:-2], 5, 2))
     array = (left[..., : shape[-2], :] @ right[..., : shape[-1], :].swapaxes(-1, -2)).astype(dtype)
     array = array * (1 + 0.5j) if dtype == "complex128" else array
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         library.manual_seed(0)
         x = library.tensor(array)
         for U, S, V in (library.svd_lowrank(x, 2), library.svd_lowrank(x, q=2, niter=0)):
@@ -181,7 +181,7 @@ def test_low_rank(shape: tuple[int, ...], dtype: str) -> None:
         U, S, V = library.pca_lowrank(x, 2)
         centered = array - array.mean(-2, keepdims=True)
         np.testing.assert_allclose((U * S.unsqueeze(-2)) @ V.mH, centered, atol=1e-10)
-    names = [Namespace(library, ARRAYS) for library in (runtime, torch)]
+    names = [Namespace(library, ARRAYS) for library in (gradwright, torch)]
     for text in ("T.pca_lowrank(X, 7)", "T.pca_lowrank(X, -1)", "T.pca_lowrank(X, niter=-1)"):
         for each in names:
             with pytest.raises(ValueError, match="must be non-negative integer"):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.kernel_cases import cases, compare
 
 pytestmark = pytest.mark.parity
@@ -123,14 +123,14 @@ def test_what_is_no_place_is_where_pytorch_looks(mode: str, padding: str, align_
         library.nn.functional.grid_sample(
             library.tensor(image), library.tensor([[places]], dtype=library.float64), mode, padding, align_corners
         ).numpy()
-        for library in (runtime, torch)
+        for library in (gradwright, torch)
     )
     np.testing.assert_allclose(mine, other, rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 2), (2, 2, 3, 4, 3)])
 def test_the_gradient_of_the_nearest_place_has_a_graph(shape: tuple[int, ...]) -> None:
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         grid = library.zeros(shape).requires_grad_()
         image = library.ones((2, 1, *shape[2:])).requires_grad_()
         out = library.nn.functional.grid_sample(image, grid, "nearest", align_corners=False)
@@ -158,7 +158,7 @@ def _outcome(library: Any, text: str) -> Any:
 
 @pytest.mark.parametrize("text", cases(MODULES))
 def test_module(text: str) -> None:
-    mine, other = _outcome(runtime, text), _outcome(torch, text)
+    mine, other = _outcome(gradwright, text), _outcome(torch, text)
     assert mine[0] == other[0]
     for one, another in zip(mine[1:], other[1:], strict=True):
         np.testing.assert_allclose(one, another, rtol=1e-9, atol=1e-9)

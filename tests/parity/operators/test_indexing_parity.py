@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import runtime
+import gradwright
 from runtime.methods.indexing import getitem, setitem
 
 pytestmark = pytest.mark.parity
@@ -21,7 +21,7 @@ Index = tuple[Any, Any]  # the same index for Gradwright and for PyTorch
 
 
 def tensors(array: np.ndarray) -> Index:
-    return runtime.from_numpy(array.copy()), torch.from_numpy(array.copy())
+    return gradwright.from_numpy(array.copy()), torch.from_numpy(array.copy())
 
 
 def same(value: Any) -> Index:
@@ -177,7 +177,7 @@ def test_writing_is_differentiated(data: st.DataObject, case: tuple[tuple[int, .
     our_value, their_value = tensors(np.ones(tuple(part.shape)))
     gradients = []
     for library, tensor, index, value, write in (
-        (runtime, ours, our_index, our_value, setitem),
+        (gradwright, ours, our_index, our_value, setitem),
         (torch, theirs, their_index, their_value, lambda x, i, v: x.__setitem__(i, v)),
     ):
         tensor.requires_grad_()
@@ -219,12 +219,12 @@ def test_reading_examples(index: Any, arrays: bool) -> None:
     """Also the message of an error is PyTorch's, but for the dimension: there it is counted among the indexed ones."""
     if arrays and isinstance(index, tuple) and any(part is MASK for part in index):
         pytest.skip("PyTorch counts an array that is a mask as one dimension")
-    our_index = index if arrays else as_tensors(index, runtime)
+    our_index = index if arrays else as_tensors(index, gradwright)
     their_index = index if arrays else as_tensors(index, torch)
     messages = []
     found = []
     calls = (
-        lambda: getitem(runtime.from_numpy(X.copy()), our_index),
+        lambda: getitem(gradwright.from_numpy(X.copy()), our_index),
         lambda: torch.from_numpy(X.copy())[their_index],
     )
     for call in calls:
@@ -244,7 +244,7 @@ def test_reading_examples(index: Any, arrays: bool) -> None:
 @pytest.mark.parametrize("value", [[1, 2], None, "a", (1, 2), np.ones(5)], ids=repr)
 def test_what_is_no_value(value: Any) -> None:
     with pytest.raises(TypeError) as ours:
-        setitem(runtime.from_numpy(X.copy()), 0, value)
+        setitem(gradwright.from_numpy(X.copy()), 0, value)
     with pytest.raises(TypeError) as theirs:
         torch.from_numpy(X.copy())[0] = value
     assert str(ours.value).replace("runtime.", "torch.") == str(theirs.value)
@@ -260,7 +260,7 @@ def test_what_is_no_value(value: Any) -> None:
 )  # fmt: skip
 def test_values_and_their_shapes(index: Any, value: np.ndarray) -> None:
     ours, theirs = tensors(X)
-    _, error = outcome(lambda: setitem(ours, as_tensors(index, runtime), runtime.from_numpy(value)))
+    _, error = outcome(lambda: setitem(ours, as_tensors(index, gradwright), gradwright.from_numpy(value)))
     _, their_error = outcome(lambda: theirs.__setitem__(as_tensors(index, torch), torch.from_numpy(value)))
     assert error == their_error
     np.testing.assert_array_equal(ours.numpy(), theirs.numpy())

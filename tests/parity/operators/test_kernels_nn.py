@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
-import runtime.nn.functional
+import gradwright
+import gradwright.nn.functional
 from runtime.methods import conversion
 
 pytestmark = pytest.mark.parity
@@ -224,7 +224,7 @@ class Namespace(dict[str, Any]):
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """`T.ops.aten` for Gradwright, so that a case can name operators that only PyTorch's dispatcher shows."""
-    monkeypatch.setattr(runtime.ops, "aten", runtime.ops, raising=False)
+    monkeypatch.setattr(gradwright.ops, "aten", gradwright.ops, raising=False)
 
 
 def evaluate(text: str, names: Namespace) -> tuple[Any, type[Exception] | None]:
@@ -241,7 +241,7 @@ def results(value: Any) -> list[Any]:
 
 
 def compare(text: str) -> None:
-    ours, theirs = Namespace(runtime, runtime.nn.functional), Namespace(torch, torch.nn.functional)
+    ours, theirs = Namespace(gradwright, gradwright.nn.functional), Namespace(torch, torch.nn.functional)
     found, error = evaluate(text, ours)
     wanted, their_error = evaluate(text, theirs)
     assert error == their_error
@@ -277,7 +277,7 @@ def test_kernel(text: str) -> None:
 
 @pytest.mark.parametrize("text", cases(CONVERSIONS))
 def test_conversion(text: str) -> None:
-    ours, theirs = Namespace(runtime, None), Namespace(torch, None)
+    ours, theirs = Namespace(gradwright, None), Namespace(torch, None)
     ours["to"] = conversion.to
     theirs["to"] = torch.Tensor.to
     found, error = evaluate(f"to({text})", ours)
@@ -327,7 +327,7 @@ F.dropout(x) | T.native_dropout(x, 0.5, True) | T.native_dropout(x, 0.5, None)
 @pytest.mark.parametrize("text", cases(RANDOM))
 def test_random(text: str) -> None:
     """Not the numbers, but their dtype, shape and range, and the errors."""
-    ours, theirs = Namespace(runtime, runtime.nn.functional), Namespace(torch, torch.nn.functional)
+    ours, theirs = Namespace(gradwright, gradwright.nn.functional), Namespace(torch, torch.nn.functional)
     found, error = evaluate(text, ours)
     wanted, their_error = evaluate(text, theirs)
     assert error == their_error

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.both import assert_same
 from support.operator_comparison import OF_OUR_FORMULAS
 
@@ -164,12 +164,12 @@ def test_errors_and_surroundings(text: str) -> None:
 @OF_OUR_FORMULAS
 def test_soft_margins_far_on_the_wrong_side() -> None:
     """log(1 + exp(800)) is 800; PyTorch computes exp(800)."""
-    x = runtime.tensor([-800.0, 800.0], dtype=runtime.float64, requires_grad=True)
-    loss = runtime.nn.functional.soft_margin_loss(x, runtime.ones(2, dtype=runtime.float64), reduction="none")
-    (grad,) = runtime.autograd.grad(loss.sum(), x, create_graph=True)
+    x = gradwright.tensor([-800.0, 800.0], dtype=gradwright.float64, requires_grad=True)
+    loss = gradwright.nn.functional.soft_margin_loss(x, gradwright.ones(2, dtype=gradwright.float64), reduction="none")
+    (grad,) = gradwright.autograd.grad(loss.sum(), x, create_graph=True)
     assert loss.tolist() == [800.0, 0.0]
     assert grad.tolist() == [-1.0, 0.0]
-    assert runtime.autograd.grad(grad.sum(), x)[0].tolist() == [0.0, 0.0]
+    assert gradwright.autograd.grad(grad.sum(), x)[0].tolist() == [0.0, 0.0]
     assert torch.nn.functional.soft_margin_loss(torch.tensor(-800.0), torch.tensor(1.0)).isinf()
 
 
@@ -182,7 +182,7 @@ def test_poisson_losses_at_zero_have_a_gradient() -> None:
         library.nn.functional.poisson_nll_loss(library.zeros_like(target), target, full=True).backward()
         return target.grad.numpy()
 
-    ours, theirs = gradient(runtime), gradient(torch)
+    ours, theirs = gradient(gradwright), gradient(torch)
     assert np.isnan(theirs[0])
     assert ours[0] == 0
     np.testing.assert_allclose(ours[1:], theirs[1:], rtol=1e-12)
@@ -191,11 +191,11 @@ def test_poisson_losses_at_zero_have_a_gradient() -> None:
 @OF_OUR_FORMULAS
 @pytest.mark.parametrize("p", [1, 2])
 def test_losses_of_margins_have_second_derivatives(p: int) -> None:
-    x = names(runtime)["x"]
-    classes, labels = names(runtime)["classes"], names(runtime)["labels"]
+    x = names(gradwright)["x"]
+    classes, labels = names(gradwright)["classes"], names(gradwright)["labels"]
     for loss in (
-        lambda x: runtime.nn.functional.multi_margin_loss(x, classes, p=p),
-        lambda x: runtime.nn.functional.multilabel_margin_loss(x, labels),
+        lambda x: gradwright.nn.functional.multi_margin_loss(x, classes, p=p),
+        lambda x: gradwright.nn.functional.multilabel_margin_loss(x, labels),
     ):
-        assert runtime.autograd.gradcheck(loss, (x,), check_forward_ad=True)
-        assert runtime.autograd.gradgradcheck(loss, (x,))
+        assert gradwright.autograd.gradcheck(loss, (x,), check_forward_ad=True)
+        assert gradwright.autograd.gradgradcheck(loss, (x,))

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
+from gradwright.testing import Sample, sample_inputs
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, sample_inputs
 from support.operator_comparison import (
     ON_PYTORCHS_FORMULAS,
     Side,
@@ -100,7 +100,7 @@ def test_the_tangent_through_one_input(info: OperatorInfo) -> None:
     for place in several_inputs(info):
         for shift in range(3):
             sample = made_special(sample_inputs(info, "float64")[place], shift)
-            ours = Side(runtime, getattr(operators, info.function), sample.args, sample.kwargs)
+            ours = Side(gradwright, getattr(operators, info.function), sample.args, sample.kwargs)
             kwargs = {key: mapped(value, to_torch) for key, value in sample.kwargs.items()}
             theirs = Side(torch, theirs_function, mapped(sample.args, to_torch), kwargs)
             for number, x in enumerate(ours.inputs):
@@ -167,4 +167,4 @@ def test_examples(name: str, nested: bool) -> None:
             return library.func.jvp(lambda b: push(a) + 0 * b.sum(), (b + 1,), (b,))[0]
         return push(a)
 
-    np.testing.assert_allclose(to_numpy(tangent(runtime)), to_numpy(tangent(torch)), rtol=1e-10)
+    np.testing.assert_allclose(to_numpy(tangent(gradwright)), to_numpy(tangent(torch)), rtol=1e-10)

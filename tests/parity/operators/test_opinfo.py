@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import runtime
+import gradwright
 from support.documents import ROOT
 from tools.opinfo import entries
 from tools.opinfo.deviations import PYTORCH_IS_WRONG
@@ -22,7 +22,7 @@ LEDGER = entries.read()
 @pytest.mark.rotates
 @pytest.mark.parametrize("name", LEDGER)
 def test_green_cells_stay_green(name: str) -> None:
-    found = entries.cells(name, runtime)
+    found = entries.cells(name, gradwright)
     assert {cell: found.get(cell, ["is gone"]) for cell in LEDGER[name] if found.get(cell, True)} == {}
 
 
@@ -39,33 +39,33 @@ def test_where_pytorch_is_wrong_there_is_evidence() -> None:
 
 
 def test_a_node_that_is_wrong_has_no_excuse() -> None:
-    def wrong(x: runtime.Tensor, dim: int) -> runtime.Tensor:
-        return runtime.logcumsumexp(x, dim) * 2
+    def wrong(x: gradwright.Tensor, dim: int) -> gradwright.Tensor:
+        return gradwright.logcumsumexp(x, dim) * 2
 
     _, nodes = entries.cells_and_nodes("logcumsumexp", library(logcumsumexp=wrong), ("complex128",))
     count, failed, excused = nodes["LogcumsumexpBackward0"]
     assert failed == count
     assert excused == 0
-    _, nodes = entries.cells_and_nodes("logcumsumexp", runtime, ("complex128",))
+    _, nodes = entries.cells_and_nodes("logcumsumexp", gradwright, ("complex128",))
     count, failed, excused = nodes["LogcumsumexpBackward0"]
     assert count > failed == excused > 0
 
 
 def library(**members: object) -> SimpleNamespace:
     """This one with other members."""
-    return SimpleNamespace(**{**vars(runtime), **members})
+    return SimpleNamespace(**{**vars(gradwright), **members})
 
 
 def test_wrong_values_are_red() -> None:
-    found = entries.cells("sin", library(sin=runtime.cos))
+    found = entries.cells("sin", library(sin=gradwright.cos))
     assert found["float64/forward"]
     assert "elements differ" in found["float64/forward"][0]
     assert not found["float64/method"]
 
 
 def test_wrong_gradients_are_red() -> None:
-    def sin(x: runtime.Tensor) -> runtime.Tensor:
-        return runtime.sin(x.detach()) + (x - x.detach())
+    def sin(x: gradwright.Tensor) -> gradwright.Tensor:
+        return gradwright.sin(x.detach()) + (x - x.detach())
 
     found = entries.cells("sin", library(sin=sin))
     assert not found["float64/forward"]

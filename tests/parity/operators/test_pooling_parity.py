@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.kernel_cases import cases, compare
 
 pytestmark = pytest.mark.parity
@@ -110,7 +110,7 @@ def _outcome(library: Any, text: str) -> Any:
 
 @pytest.mark.parametrize("text", cases(MODULES))
 def test_module(text: str) -> None:
-    mine, other = _outcome(runtime, text), _outcome(torch, text)
+    mine, other = _outcome(gradwright, text), _outcome(torch, text)
     if not isinstance(other, tuple):
         assert mine == other
         return

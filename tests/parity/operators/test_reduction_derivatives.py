@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
-from runtime.autograd import grad
+import gradwright
+from gradwright.autograd import grad
 
 pytestmark = pytest.mark.parity
 
@@ -30,22 +30,22 @@ def weights(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 def check(function: Callable[..., Any], *arrays: np.ndarray, second: bool = True) -> None:
     """`function(library, *tensors)` gives the same values, gradients and gradients of gradients in both libraries."""
-    ours = [runtime.tensor(array, requires_grad=True) for array in arrays]
+    ours = [gradwright.tensor(array, requires_grad=True) for array in arrays]
     theirs = [torch.tensor(array, requires_grad=True) for array in arrays]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = function(torch, *theirs)
-        found = function(runtime, *ours)
+        found = function(gradwright, *ours)
         same(found, expected)
         start = weights(tuple(expected.shape), expected.detach().resolve_conj().numpy().dtype)
-        grads = grad(found, ours, runtime.tensor(start), create_graph=second)
+        grads = grad(found, ours, gradwright.tensor(start), create_graph=second)
         expected_grads = torch.autograd.grad(expected, theirs, torch.tensor(start), create_graph=second)
         for one, other in zip(grads, expected_grads, strict=True):
             same(one, other)
         if not second or not expected_grads[0].requires_grad:
             return
         starts = [weights(tuple(g.shape), g.detach().resolve_conj().numpy().dtype) for g in expected_grads]
-        again = grad(grads, ours, [runtime.tensor(s) for s in starts], allow_unused=True)
+        again = grad(grads, ours, [gradwright.tensor(s) for s in starts], allow_unused=True)
         expected_again = torch.autograd.grad(
             expected_grads, theirs, [torch.tensor(s) for s in starts], allow_unused=True
         )
@@ -99,7 +99,7 @@ def test_norms_at_zero(order: float) -> None:
 
 def test_logsumexp_with_empty_weights() -> None:
     check(lambda lib, x: x.logsumexp(1), HALF_EMPTY)
-    everything_empty = runtime.tensor([-INF, -INF], requires_grad=True)
+    everything_empty = gradwright.tensor([-INF, -INF], requires_grad=True)
     (found,) = grad(everything_empty.logsumexp(0), everything_empty)
     assert found.tolist() == [0.0, 0.0]
 
@@ -123,7 +123,7 @@ def test_running_sums_of_exponentials_at_their_ends() -> None:
     check(lambda lib, x: x.logcumsumexp(0), long[:, :5])
     for row in ([1, -200, 500, -3, 2000], [1, INF, 2, 3], [1, INF, INF, -INF], [1, NAN, 2, 3], [NAN, -INF, INF]):
         check(lambda lib, x: x.logcumsumexp(0), np.array(row, float), second=False)
-    x = runtime.tensor([-INF, -INF, 1, 2]).requires_grad_()
+    x = gradwright.tensor([-INF, -INF, 1, 2]).requires_grad_()
     np.testing.assert_allclose(grad(x.logcumsumexp(0).sum(), [x])[0].numpy(), [0, 0, 1.268941, 0.731059], rtol=1e-5)
 
 
@@ -140,7 +140,9 @@ def test_tangents_of_sums_of_large_exponentials() -> None:
             return np.asarray(library.autograd.forward_ad.unpack_dual(x.logcumsumexp(0)).tangent.numpy())
 
     assert np.isnan(tangent(torch)).all()
-    np.testing.assert_allclose(tangent(runtime), (result(point + step) - result(point - step)) / (2 * step), rtol=1e-6)
+    np.testing.assert_allclose(
+        tangent(gradwright), (result(point + step) - result(point - step)) / (2 * step), rtol=1e-6
+    )
 
 
 EQUATIONS: list[tuple[str, tuple[tuple[int, ...], ...]]] = [
@@ -185,7 +187,7 @@ def test_einsum(equation: str, shapes: tuple[tuple[int, ...], ...]) -> None:
     ],
 )
 def test_wrong_einsum(equation: str, shapes: tuple[tuple[int, ...], ...]) -> None:
-    for library in (torch, runtime):
+    for library in (torch, gradwright):
         with pytest.raises(RuntimeError):
             library.einsum(equation, [library.ones(shape) for shape in shapes])
 

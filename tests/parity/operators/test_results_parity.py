@@ -13,10 +13,10 @@ import pytest
 import torch
 
 from generated.registry import OPERATORS
+from gradwright.testing import Sample, operator_function, sample_inputs
 from runtime.base.dtypes import dtype as DType
 from runtime.base.tensor import Tensor, wrap
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, operator_function, sample_inputs
 from support.operator_comparison import ON_PYTORCHS_FORMULAS
 from support.properties import Properties
 from support.results import edge_samples, share_memory, tensors_in

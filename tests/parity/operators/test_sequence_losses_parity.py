@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
-from runtime.autograd import gradcheck, gradgradcheck
+import gradwright
+from gradwright.autograd import gradcheck, gradgradcheck
 from support.both import assert_same, with_weights
 from support.operator_comparison import OF_OUR_FORMULAS
 
@@ -253,18 +253,18 @@ def _gradient(library: Any, after_softmax: bool) -> Any:
 @OF_OUR_FORMULAS
 def test_gradients_of_log_probabilities_are_those_of_the_loss() -> None:
     """PyTorch's are larger by the probabilities, which a softmax before them takes away again."""
-    ours, _ = _gradient(runtime, False)
+    ours, _ = _gradient(gradwright, False)
     theirs, values = _gradient(torch, False)
     inside = np.arange(6)[:, None, None] < np.array([6, 5, 4])[None, :, None]
     np.testing.assert_allclose(ours + np.exp(values) * inside, theirs, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(_gradient(runtime, True)[0], _gradient(torch, True)[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(_gradient(gradwright, True)[0], _gradient(torch, True)[0], rtol=1e-9, atol=1e-12)
 
     def loss(library: Any) -> Any:
         found = names(library)
         values = found["s"].log_softmax(2).detach().requires_grad_()
         return lambda x: library.nn.functional.ctc_loss(x, found["rows"], (6, 5, 4), (3, 2, 1), reduction="sum"), values
 
-    function, values = loss(runtime)
+    function, values = loss(gradwright)
     assert gradcheck(function, (values,), check_forward_ad=True, check_batched_grad=True)
     their_function, their_values = loss(torch)
     assert not torch.autograd.gradcheck(their_function, (their_values,), raise_exception=False)
@@ -272,9 +272,9 @@ def test_gradients_of_log_probabilities_are_those_of_the_loss() -> None:
 
 def test_random_slopes() -> None:
     """In training each negative element has a slope of its own between the bounds, which is its gradient as well."""
-    x = runtime.randn(50, 40, dtype=runtime.float64, requires_grad=True)
-    out = runtime.nn.functional.rrelu(x, 0.1, 0.3, training=True)
-    (grad,) = runtime.autograd.grad(out.sum(), x)
+    x = gradwright.randn(50, 40, dtype=gradwright.float64, requires_grad=True)
+    out = gradwright.nn.functional.rrelu(x, 0.1, 0.3, training=True)
+    (grad,) = gradwright.autograd.grad(out.sum(), x)
     values, slopes = x.detach().numpy(), grad.numpy()
     assert (slopes[values > 0] == 1).all()
     below = slopes[values < 0]
@@ -282,22 +282,22 @@ def test_random_slopes() -> None:
     assert below.max() <= 0.3
     assert abs(below.mean() - 0.2) < 0.01
     np.testing.assert_array_equal(out.detach().numpy(), values * slopes)
-    module = runtime.nn.RReLU(0.1, 0.3)
+    module = gradwright.nn.RReLU(0.1, 0.3)
     assert not np.array_equal(module(x).detach().numpy(), module(x).detach().numpy())
     written = x.detach().clone()
-    assert runtime.nn.functional.rrelu_(written, 0.1, 0.3, True) is written
-    noise = runtime.full([50, 40], 7.0, dtype=runtime.float64)
-    result = runtime.ops.rrelu_with_noise(x, noise, 0.1, 0.3, True)
+    assert gradwright.nn.functional.rrelu_(written, 0.1, 0.3, True) is written
+    noise = gradwright.full([50, 40], 7.0, dtype=gradwright.float64)
+    result = gradwright.ops.rrelu_with_noise(x, noise, 0.1, 0.3, True)
     np.testing.assert_array_equal(result.detach().numpy(), values * noise.numpy())
-    noise = runtime.full([50, 40], 7.0, dtype=runtime.float64)
-    runtime.ops.rrelu_with_noise(x, noise, 0.1, 0.3, False)
+    noise = gradwright.full([50, 40], 7.0, dtype=gradwright.float64)
+    gradwright.ops.rrelu_with_noise(x, noise, 0.1, 0.3, False)
     assert (noise == 7).all()
 
 
 def test_gumbel_softmax() -> None:
     """Hard samples are one-hot, as often as softmax says; the gradient is that of the soft ones."""
-    functional = runtime.nn.functional
-    logits = runtime.tensor([0.0, 1.0, 2.0], dtype=runtime.float64).expand(20000, 3).clone().requires_grad_()
+    functional = gradwright.nn.functional
+    logits = gradwright.tensor([0.0, 1.0, 2.0], dtype=gradwright.float64).expand(20000, 3).clone().requires_grad_()
     hard = functional.gumbel_softmax(logits, hard=True)
     assert set(np.unique(hard.detach().numpy().round(9))) == {0.0, 1.0}
     np.testing.assert_allclose(hard.detach().numpy().sum(1), 1)
@@ -306,20 +306,20 @@ def test_gumbel_softmax() -> None:
     soft = functional.gumbel_softmax(logits, tau=0.5)
     np.testing.assert_allclose(soft.detach().numpy().sum(1), 1)
     assert soft.grad_fn.name() == "SoftmaxBackward0"
-    runtime.manual_seed(0)
-    (of_hard,) = runtime.autograd.grad(functional.gumbel_softmax(logits, 0.7, True)[:, 0].sum(), logits)
-    runtime.manual_seed(0)
-    (of_soft,) = runtime.autograd.grad(functional.gumbel_softmax(logits, 0.7)[:, 0].sum(), logits)
+    gradwright.manual_seed(0)
+    (of_hard,) = gradwright.autograd.grad(functional.gumbel_softmax(logits, 0.7, True)[:, 0].sum(), logits)
+    gradwright.manual_seed(0)
+    (of_soft,) = gradwright.autograd.grad(functional.gumbel_softmax(logits, 0.7)[:, 0].sum(), logits)
     np.testing.assert_array_equal(of_hard.numpy(), of_soft.numpy())
 
 
 def test_parts_of_a_batch_have_second_derivatives() -> None:
     """PyTorch's parts refuse them."""
-    found = names(runtime)
-    options = runtime.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
+    found = names(gradwright)
+    options = gradwright.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
 
     def loss(x: Any, w: Any) -> Any:
-        return runtime.nn.functional.linear_cross_entropy(x, w, found["k"], options=options)
+        return gradwright.nn.functional.linear_cross_entropy(x, w, found["k"], options=options)
 
     assert gradgradcheck(loss, (found["x"], found["w"]))
 
@@ -330,8 +330,8 @@ def test_windows_over_channels(size: int) -> None:
 
     PyTorch's windows never lose channel 0, which its own local_response_norm shows, and gradcheck.
     """
-    x = runtime.randn(2, 6, 2, 2, dtype=runtime.float64, requires_grad=True)
-    module = runtime.nn.CrossMapLRN2d(size, alpha=0.5)
+    x = gradwright.randn(2, 6, 2, 2, dtype=gradwright.float64, requires_grad=True)
+    module = gradwright.nn.CrossMapLRN2d(size, alpha=0.5)
     squares = x.detach().numpy() ** 2
     side = (size - 1) // 2
     sums = [squares[:, max(c - side, 0) : c + side + 1].sum(1) for c in range(6)]
@@ -349,15 +349,15 @@ def test_windows_over_channels(size: int) -> None:
 
 
 def test_statistics_of_groups_are_differentiable() -> None:
-    x = runtime.randn(2, 4, 3, dtype=runtime.float64, requires_grad=True)
-    w = runtime.randn(4, dtype=runtime.float64, requires_grad=True)
+    x = gradwright.randn(2, 4, 3, dtype=gradwright.float64, requires_grad=True)
+    w = gradwright.randn(4, dtype=gradwright.float64, requires_grad=True)
 
     def normalized(x: Any, w: Any) -> Any:
-        return runtime.native_group_norm(x, w, w * 2, 2, 4, 3, 2, 0.1)
+        return gradwright.native_group_norm(x, w, w * 2, 2, 4, 3, 2, 0.1)
 
     assert gradcheck(normalized, (x, w), check_forward_ad=True, check_batched_grad=True)
     assert gradgradcheck(normalized, (x, w))
-    assert gradgradcheck(lambda x, w: runtime.nn.functional.group_norm(x, 2, None, w), (x, w))
+    assert gradgradcheck(lambda x, w: gradwright.nn.functional.group_norm(x, 2, None, w), (x, w))
     theirs = torch.randn(2, 4, 3, requires_grad=True)
     mean = torch.native_group_norm(theirs, None, None, 2, 4, 3, 2, 0.1)[1]
     assert torch.autograd.grad(mean.sum(), theirs, allow_unused=True) == (None,)

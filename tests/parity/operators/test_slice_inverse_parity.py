@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same
 
 pytestmark = pytest.mark.parity
@@ -60,10 +60,10 @@ def test_tangents_of_slice_inverse() -> None:
 
 def test_batches_of_slices() -> None:
     """PyTorch has no rule for them."""
-    x, parts = runtime.arange(24.0).reshape(4, 6), runtime.zeros(4, 3)
-    whole = runtime.vmap(lambda x: runtime.slice_inverse(x[::2], x, step=2).mul_(2))(x)
-    assert whole.tolist() == x.tolist() == (runtime.arange(24.0).reshape(4, 6) * 2).tolist()
-    found = runtime.vmap(lambda part: runtime.slice_inverse(part, x[0], step=2))(parts)
+    x, parts = gradwright.arange(24.0).reshape(4, 6), gradwright.zeros(4, 3)
+    whole = gradwright.vmap(lambda x: gradwright.slice_inverse(x[::2], x, step=2).mul_(2))(x)
+    assert whole.tolist() == x.tolist() == (gradwright.arange(24.0).reshape(4, 6) * 2).tolist()
+    found = gradwright.vmap(lambda part: gradwright.slice_inverse(part, x[0], step=2))(parts)
     assert found.tolist() == [[0.0, 2.0, 0.0, 6.0, 0.0, 10.0]] * 4
 
 
@@ -81,5 +81,5 @@ def test_detach_copy() -> None:
 
 def test_a_detached_copy_has_no_history() -> None:
     """In PyTorch it says that it has one, which raises in the backward pass."""
-    x = runtime.ones(3, requires_grad=True)
-    assert not runtime.detach_copy(x).requires_grad
+    x = gradwright.ones(3, requires_grad=True)
+    assert not gradwright.detach_copy(x).requires_grad

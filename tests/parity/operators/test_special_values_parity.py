@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from generated.registry import OPERATORS
+from gradwright.testing import Sample, operator_function, sample_inputs
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, operator_function, sample_inputs
 from support.properties import Properties
 
 pytestmark = pytest.mark.parity
@@ -94,11 +94,11 @@ OF_NAN = frozenset(
 
 
 def to_torch(value: Any) -> Any:
-    if isinstance(value, runtime.Tensor):
+    if isinstance(value, gradwright.Tensor):
         return torch.from_numpy(np.array(value.detach().numpy()))
     if isinstance(value, list | tuple):
         return [to_torch(item) for item in value]
-    return getattr(torch, value.name) if isinstance(value, runtime.dtype) else value
+    return getattr(torch, value.name) if isinstance(value, gradwright.dtype) else value
 
 
 def flat(value: Any) -> list[Any]:
@@ -131,7 +131,7 @@ def pairs(info: OperatorInfo, dtype: str, values: str) -> list[tuple[Sample, Any
 def as_array(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         value = value.resolve_conj().resolve_neg()
-    array = value.numpy() if isinstance(value, torch.Tensor | runtime.Tensor) else np.asarray(value)
+    array = value.numpy() if isinstance(value, torch.Tensor | gradwright.Tensor) else np.asarray(value)
     if array.dtype.kind == "c":  # which parts of an infinity are NaN depends on the order of additions
         array = np.where(np.isfinite(array), array, np.nan)
     return array

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -45,10 +45,10 @@ def outcome(call: Any) -> Any:
 
 def both(name: str, method: str, *args: Any, **options: Any) -> None:
     array = ARRAYS[name]
-    own, other = runtime.tensor(array), torch.tensor(array)
+    own, other = gradwright.tensor(array), torch.tensor(array)
     wanted = outcome(lambda: getattr(other, method)(*args, **options))
     assert outcome(lambda: getattr(own, method)(*args, **options)) == wanted
-    assert outcome(lambda: getattr(runtime, method)(own, *args, **options)) == wanted
+    assert outcome(lambda: getattr(gradwright, method)(own, *args, **options)) == wanted
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -62,8 +62,8 @@ def test_what_occurs_once(method: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["numbers", "a matrix", "bytes"])
 def test_the_order_is_kept_without_being_asked_for(name: str) -> None:
-    values, inverse, counts = runtime.unique(
-        runtime.tensor(ARRAYS[name]), sorted=False, return_inverse=True, return_counts=True
+    values, inverse, counts = gradwright.unique(
+        gradwright.tensor(ARRAYS[name]), sorted=False, return_inverse=True, return_counts=True
     )
     assert values.tolist() == np.unique(ARRAYS[name]).tolist()
     assert values[inverse].tolist() == ARRAYS[name].tolist()
@@ -72,26 +72,26 @@ def test_the_order_is_kept_without_being_asked_for(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["_unique", "_unique2", "unique_dim", "unique_dim_consecutive", "unique_consecutive"])
 def test_the_operators(name: str) -> None:
-    own, other = getattr(runtime.ops, name), getattr(torch.ops.aten, name)
+    own, other = getattr(gradwright.ops, name), getattr(torch.ops.aten, name)
     array = ARRAYS["a matrix"]
     for flags in FLAGS:
         args: tuple[Any, ...] = flags
         if "dim" in name:
             args = (0, *((True,) if name == "unique_dim" else ()), *flags)
-        found, wanted = own(runtime.tensor(array), *args), other(torch.tensor(array), *args)
+        found, wanted = own(gradwright.tensor(array), *args), other(torch.tensor(array), *args)
         assert [x.tolist() for x in found] == [x.tolist() for x in wanted]
 
 
 @pytest.mark.parametrize("method", ["unique", "unique_consecutive"])
 def test_half_precision(method: str) -> None:
     values = [1.5, 0.25, 1.5, 1.5, -3]
-    own = getattr(runtime, method)(runtime.tensor(values, dtype=runtime.bfloat16))
+    own = getattr(gradwright, method)(gradwright.tensor(values, dtype=gradwright.bfloat16))
     assert own.tolist() == getattr(torch, method)(torch.tensor(values, dtype=torch.bfloat16)).tolist()
 
 
 @pytest.mark.parametrize("method", ["unique", "unique_consecutive"])
 def test_its_gradient_is_not_implemented(method: str) -> None:
-    for module in (runtime, torch):
+    for module in (gradwright, torch):
         values = getattr(module, method)(module.tensor([2.0, 1.0, 1.0], requires_grad=True))
         assert values.requires_grad
         with pytest.raises(NotImplementedError, match="is not implemented"):

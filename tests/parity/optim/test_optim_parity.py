@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.two_modules import assert_same, attempt, compare, warned
 
 pytestmark = pytest.mark.parity
@@ -697,7 +697,7 @@ def outcome(library: Library, expression: str) -> Any:
 
 @pytest.mark.parametrize("expression", EXPRESSIONS.strip().splitlines())
 def test_expression(expression: str) -> None:
-    assert_same(outcome(runtime, expression), outcome(torch, expression))
+    assert_same(outcome(gradwright, expression), outcome(torch, expression))
 
 
 # -- schedules

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
 
 def test_an_optimizer_without_init() -> None:
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         module: Any = m
 
         class Own(module.optim.Optimizer):  # type: ignore[name-defined, misc]
@@ -44,7 +44,7 @@ def test_an_optimizer_without_init() -> None:
 )
 def test_broadcast_shapes(shapes: Any) -> None:
     outcomes: list[Any] = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         try:
             found = m.broadcast_shapes(*shapes)
             assert type(found) is m.Size

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 from support.two_modules import assert_same, attempt
 
 pytestmark = pytest.mark.parity
 
 Library = Any
-LIBRARIES = (torch, runtime)
+LIBRARIES = (torch, gradwright)
 DTYPES = [
     "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
     "float64", "complex64", "complex128", "bool",
@@ -39,7 +39,7 @@ def numbers(library: Library, tensor: Any) -> Any:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("writer", "reader"), [(torch, runtime), (runtime, torch), (runtime, runtime)])
+@pytest.mark.parametrize(("writer", "reader"), [(torch, gradwright), (gradwright, torch), (gradwright, gradwright)])
 def test_all_dtypes(writer: Library, reader: Library, dtype: str) -> None:
     given = writer.tensor([[0, 1, 2], [3, 1, 0]]).to(getattr(writer, dtype))
     found = carried([given, given.T, given[1:], getattr(writer, dtype)], writer, reader)
@@ -80,7 +80,7 @@ def values(library: Library) -> Any:
     }
 
 
-@pytest.mark.parametrize(("writer", "reader"), [(torch, runtime), (runtime, torch), (runtime, runtime)])
+@pytest.mark.parametrize(("writer", "reader"), [(torch, gradwright), (gradwright, torch), (gradwright, gradwright)])
 @pytest.mark.parametrize("protocol", [2, 4])
 def test_values(writer: Library, reader: Library, protocol: int) -> None:
     if protocol == 4 and reader is torch:
@@ -98,7 +98,7 @@ def test_values(writer: Library, reader: Library, protocol: int) -> None:
 
 def plain(value: Any) -> Any:
     """Tensors as arrays with what else there is to them, the rest as texts."""
-    if isinstance(value, torch.Tensor | runtime.Tensor):
+    if isinstance(value, torch.Tensor | gradwright.Tensor):
         array = [] if value.is_meta else value.detach().resolve_conj().resolve_neg().tolist()
         kind = type(value).__name__.replace("MetaTensor", "Tensor")
         return [kind, str(value.dtype).rpartition(".")[2], list(value.shape), value.requires_grad, repr(array)]
@@ -115,7 +115,7 @@ def network(library: Library) -> Any:
     return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2))
 
 
-@pytest.mark.parametrize(("writer", "reader"), [(torch, runtime), (runtime, torch)])
+@pytest.mark.parametrize(("writer", "reader"), [(torch, gradwright), (gradwright, torch)])
 @pytest.mark.parametrize("kind", ["SGD", "Adam", "RMSprop"])
 def test_training_goes_on_from_a_file_of_the_other(writer: Library, reader: Library, kind: str) -> None:
     def step(library: Library, model: Any, optimizer: Any) -> float:
@@ -142,11 +142,11 @@ def test_training_goes_on_from_a_file_of_the_other(writer: Library, reader: Libr
 def test_whole_modules_of_pytorch_are_read_where_the_file_is_trusted() -> None:
     model = network(torch).eval()
     with pytest.raises(pickle.UnpicklingError, match=r"torch\.nn\.modules\.container\.Sequential"):
-        carried(model, torch, runtime)
-    found = carried(model, torch, runtime, weights_only=False)
+        carried(model, torch, gradwright)
+    found = carried(model, torch, gradwright, weights_only=False)
     x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
     np.testing.assert_allclose(
-        found(runtime.tensor(x)).detach().numpy(), model(torch.tensor(x)).detach().numpy(), rtol=1e-5, atol=1e-6
+        found(gradwright.tensor(x)).detach().numpy(), model(torch.tensor(x)).detach().numpy(), rtol=1e-5, atol=1e-6
     )
 
 
@@ -178,7 +178,7 @@ def test_paths_and_the_names_in_an_archive(tmp_path: Path) -> None:
     ids=["nothing", "cpu", "cpu to cpu", "cuda to cpu", "a function", "a function of none", "meta"],
 )
 def test_map_location(where: Any) -> None:
-    for writer, reader in ((torch, runtime), (runtime, torch)):
+    for writer, reader in ((torch, gradwright), (gradwright, torch)):
         found = carried(writer.arange(3.0), writer, reader, map_location=where)
         assert found.device.type == ("meta" if where == "meta" else "cpu")
         assert tuple(found.shape) == (3,)
@@ -196,7 +196,7 @@ def test_what_is_refused() -> None:
             type(attempt(lambda: library.load(file), message=False)).__name__,
         ]
 
-    assert refused(runtime) == refused(torch)
+    assert refused(gradwright) == refused(torch)
 
 
 class Mine:
@@ -257,7 +257,7 @@ def test_storages() -> None:
         found += [other.tolist()[:4], library.UntypedStorage(5).nbytes(), other[1:3].tolist()]
         return found
 
-    assert_same(body(runtime), body(torch))
+    assert_same(body(gradwright), body(torch))
 
 
 ERRORS = """

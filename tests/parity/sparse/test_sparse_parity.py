@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -57,7 +57,7 @@ LEAVES = ("x", "u", "h", "d", "v")
 
 def described(value: Any) -> Any:
     """A result, so that those of both libraries can be compared."""
-    if isinstance(value, (runtime.Tensor, torch.Tensor)):
+    if isinstance(value, (gradwright.Tensor, torch.Tensor)):
         kind = str(value.dtype).rpartition(".")[2]
         value = value.detach()
         if not value.is_sparse:
@@ -301,18 +301,18 @@ def lines(text: str) -> list[str]:
 
 @pytest.mark.skipif(bool(os.environ.get("GRADWRIGHT_GENERATED")), reason="PyTorch's YAML chooses another overload")
 def test_any() -> None:
-    check(*(described(eval("x.any()", names(library))) for library in (runtime, torch)))
+    check(*(described(eval("x.any()", names(library))) for library in (gradwright, torch)))
 
 
 @pytest.mark.parametrize("line", lines(VALUES))
 def test_values(line: str) -> None:
-    check(*(described(eval(line, names(library))) for library in (runtime, torch)))
+    check(*(described(eval(line, names(library))) for library in (gradwright, torch)))
 
 
 @pytest.mark.parametrize("line", lines(GRADIENTS))
 def test_gradients(line: str) -> None:
     found = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         known = names(library)
         eval(line, known).sum().backward()
         found.append([described(known[leaf].grad) for leaf in LEAVES])
@@ -328,13 +328,13 @@ def test_gradients_of_the_product_of_two() -> None:
         (library.sparse.mm(known["x"], known["u"].t()).to_dense() * known["wide"][:, :3]).sum().backward()
         return [described(known[leaf].grad.to_dense()) for leaf in ("x", "u")]
 
-    check(gradients(runtime), gradients(torch))
+    check(gradients(gradwright), gradients(torch))
 
 
 @pytest.mark.parametrize("line", lines(ERRORS))
 def test_errors(line: str) -> None:
     raised = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         known = names(library)
         with pytest.raises(Exception) as error:  # noqa: PT011
             eval(line, known)
@@ -346,7 +346,7 @@ def test_errors(line: str) -> None:
 
 @pytest.mark.parametrize("line", lines(TEXTS))
 def test_texts(line: str) -> None:
-    mine, theirs = (repr(eval(line, names(library))) for library in (runtime, torch))
+    mine, theirs = (repr(eval(line, names(library))) for library in (gradwright, torch))
     assert mine.replace("runtime.", "torch.").split() == theirs.split()
     # Where a line does not end earlier because a name is longer.
     if "dtype" not in theirs:
@@ -380,7 +380,7 @@ SEVERAL = "rows(index).sum() + (rows(index[1:]) ** 2).sum()"
 @pytest.mark.parametrize("first", [SPARSE, DENSE, BOTH, SEVERAL])
 @pytest.mark.parametrize("second", [SPARSE, DENSE, BOTH, SEVERAL])
 def test_gradients_of_tables_are_added_up(first: str, second: str) -> None:
-    check(accumulated(runtime, first, second), accumulated(torch, first, second))
+    check(accumulated(gradwright, first, second), accumulated(torch, first, second))
 
 
 @pytest.mark.parametrize("mode", ["sum", "mean"])
@@ -394,7 +394,7 @@ def test_gradients_of_bags(mode: str) -> None:
         (out**2).sum().backward()
         return described(bags.weight.grad)
 
-    check(gradients(runtime), gradients(torch))
+    check(gradients(gradwright), gradients(torch))
 
 
 def test_padding_gets_no_gradient() -> None:
@@ -403,7 +403,7 @@ def test_padding_gets_no_gradient() -> None:
         (rows(library.tensor([[1, 2], [4, 1]])) ** 2).sum().backward()
         return described(rows.weight.grad)
 
-    check(gradients(runtime), gradients(torch))
+    check(gradients(gradwright), gradients(torch))
 
 
 def test_hooks_and_second_derivatives() -> None:
@@ -417,7 +417,7 @@ def test_hooks_and_second_derivatives() -> None:
         (second,) = library.autograd.grad(first.to_dense().sum(), scale)
         return seen, described(rows.weight.grad), described(second)
 
-    check(gradients(runtime), gradients(torch))
+    check(gradients(gradwright), gradients(torch))
 
 
 def test_zero_grad_and_clipping() -> None:
@@ -431,7 +431,7 @@ def test_zero_grad_and_clipping() -> None:
         rows.zero_grad()
         return kept, rows.weight.grad is None
 
-    check(results(runtime), results(torch))
+    check(results(gradwright), results(torch))
 
 
 # -- optimizers
@@ -489,13 +489,13 @@ def test_steps(line: str) -> None:
         seen += [{key: described(value) for key, value in each.items()} for each in state.values()]
         return [list(each.items()) if isinstance(each, dict) else each for each in seen], repr(optimizer)
 
-    check(steps(runtime), steps(torch))
+    check(steps(gradwright), steps(torch))
 
 
 @pytest.mark.parametrize("line", lines(REFUSING))
 def test_optimizers_that_refuse(line: str) -> None:
     messages = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         rows, optimizer = prepared(library, line)
         rows(library.tensor([1])).sum().backward()
         with pytest.raises(RuntimeError) as error:
@@ -507,7 +507,7 @@ def test_optimizers_that_refuse(line: str) -> None:
 @pytest.mark.parametrize("line", lines(REFUSED))
 def test_options_that_are_refused(line: str) -> None:
     found = []
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         with pytest.raises((ValueError, TypeError)) as error:
             prepared(library, line)
         found.append((error.type, str(error.value)))
@@ -515,7 +515,7 @@ def test_options_that_are_refused(line: str) -> None:
 
 
 def test_sparse_adam_is_for_sparse_gradients() -> None:
-    for library in (runtime, torch):
+    for library in (gradwright, torch):
         weight = library.nn.Parameter(library.ones(2))
         weight.grad = library.ones(2)
         with pytest.raises(RuntimeError, match="SparseAdam does not support dense gradients"):
@@ -557,7 +557,7 @@ def trained_words(library: Any, kind: str) -> list[Any]:
 
 @pytest.mark.parametrize("kind", ["SGD", "Adagrad", "SparseAdam"])
 def test_words_are_trained_alike(kind: str) -> None:
-    mine, theirs = trained_words(runtime, kind), trained_words(torch, kind)
+    mine, theirs = trained_words(gradwright, kind), trained_words(torch, kind)
     for one, other in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-6)
     assert theirs[0][-1] != theirs[0][0]
@@ -588,7 +588,7 @@ def trained_graph(library: Any) -> list[Any]:
 
 
 def test_a_graph_network_is_trained_alike() -> None:
-    for one, other in zip(trained_graph(runtime), trained_graph(torch), strict=True):
+    for one, other in zip(trained_graph(gradwright), trained_graph(torch), strict=True):
         np.testing.assert_allclose(one, other, rtol=2e-4, atol=1e-6)
 
 
@@ -597,11 +597,11 @@ def test_a_graph_network_is_trained_alike() -> None:
 
 @pytest.mark.parametrize("weights_only", [True, False])
 def test_files_of_each_other(weights_only: bool) -> None:
-    known = [names(library) for library in (runtime, torch)]
+    known = [names(library) for library in (gradwright, torch)]
     for (writing, written), (reading, read) in (
-        ((runtime, known[0]), (torch, known[1])),
-        ((torch, known[1]), (runtime, known[0])),
-        ((runtime, known[0]), (runtime, known[0])),
+        ((gradwright, known[0]), (torch, known[1])),
+        ((torch, known[1]), (gradwright, known[0])),
+        ((gradwright, known[0]), (gradwright, known[0])),
     ):
         file = io.BytesIO()
         names_of = ("x", "u", "h", "complex_x")
@@ -617,7 +617,7 @@ def test_files_of_each_other(weights_only: bool) -> None:
 
 
 def test_pickles() -> None:
-    x = names(runtime)["x"]
+    x = names(gradwright)["x"]
     again = pickle.loads(pickle.dumps(x))
     check(described(again), described(x))
     assert again.requires_grad

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same
 
 pytestmark = pytest.mark.parity
@@ -47,7 +47,7 @@ def test_gradients_and_number_of_runs(use_reentrant: bool) -> None:
 
 @BOTH_WAYS
 def test_random_numbers_repeat(use_reentrant: bool) -> None:
-    for torch in (runtime, __import__("torch")):
+    for torch in (gradwright, __import__("torch")):
         x = torch.ones(100, requires_grad=True)
         drop = functools.partial(torch.dropout, p=0.5, train=True)
         y = checkpoint(torch, drop, x, use_reentrant=use_reentrant)
@@ -57,9 +57,9 @@ def test_random_numbers_repeat(use_reentrant: bool) -> None:
 
 
 def test_random_numbers_do_not_repeat_if_not_asked_to() -> None:
-    x = runtime.ones(1000, requires_grad=True)
-    function = lambda x: runtime.dropout(x * 1, 0.5, True)  # noqa: E731
-    y = checkpoint(runtime, function, x, use_reentrant=False, preserve_rng_state=False)
+    x = gradwright.ones(1000, requires_grad=True)
+    function = lambda x: gradwright.dropout(x * 1, 0.5, True)  # noqa: E731
+    y = checkpoint(gradwright, function, x, use_reentrant=False, preserve_rng_state=False)
     y.sum().backward()
     assert x.grad is not None
     assert y.tolist() != x.grad.tolist()
@@ -102,7 +102,7 @@ def test_what_the_function_made_is_gone() -> None:
         seen.append(weakref.ref(y))
         return y.sin().exp()
 
-    for torch in (runtime, __import__("torch")):
+    for torch in (gradwright, __import__("torch")):
         seen.clear()
         x = torch.ones(3, requires_grad=True)
         y = checkpoint(torch, function, x, use_reentrant=False)
@@ -135,8 +135,8 @@ def test_a_function_that_does_something_else_the_second_time() -> None:
         lambda torch: body(torch, lambda torch, y: (y * torch.ones(3, 2)).exp() * y),
         "have different metadata than during the forward",
     )
-    with pytest.raises(runtime.utils.checkpoint.CheckpointError, match=r"Saved during recomputation"):
-        body(runtime, lambda torch, y: y, debug=True)
+    with pytest.raises(gradwright.utils.checkpoint.CheckpointError, match=r"Saved during recomputation"):
+        body(gradwright, lambda torch, y: y, debug=True)
 
 
 def test_contexts_and_early_stop() -> None:
@@ -206,7 +206,7 @@ def test_sequential(use_reentrant: bool) -> None:
 
 
 def test_warnings() -> None:
-    for torch in (runtime, __import__("torch")):
+    for torch in (gradwright, __import__("torch")):
         with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
             checkpoint(torch, lambda x: x * 2, torch.ones(2), use_reentrant=True)
         with pytest.warns(UserWarning, match="use_reentrant parameter should be passed explicitly"):
@@ -255,12 +255,12 @@ def test_a_checkpoint_of_a_transform(early_stop: bool) -> None:
     """PyTorch refuses hooks in transforms."""
 
     def function(x: Any) -> Any:
-        return runtime.func.grad(lambda z: (z.sin() * z.exp()).sum())(x) * x
+        return gradwright.func.grad(lambda z: (z.sin() * z.exp()).sum())(x) * x
 
-    x = runtime.tensor([0.3, 0.7], requires_grad=True)
-    wanted = runtime.autograd.grad(function(x).sum(), x)
-    out = runtime.utils.checkpoint.checkpoint(function, x, use_reentrant=False, early_stop=early_stop)
-    assert runtime.autograd.grad(out.sum(), x)[0].tolist() == wanted[0].tolist()
+    x = gradwright.tensor([0.3, 0.7], requires_grad=True)
+    wanted = gradwright.autograd.grad(function(x).sum(), x)
+    out = gradwright.utils.checkpoint.checkpoint(function, x, use_reentrant=False, early_stop=early_stop)
+    assert gradwright.autograd.grad(out.sum(), x)[0].tolist() == wanted[0].tolist()
 
 
 @BOTH_WAYS

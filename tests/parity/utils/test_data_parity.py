@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from support.two_modules import assert_same, attempt, compare, warned
 
 pytestmark = pytest.mark.parity
@@ -188,7 +188,7 @@ def outcome(library: Library, expression: str) -> Any:
 def test_expression(expression: str) -> None:
     import torch
 
-    ours, theirs = outcome(runtime, expression), outcome(torch, expression)
+    ours, theirs = outcome(gradwright, expression), outcome(torch, expression)
     assert_same(ours, theirs)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from support.both import assert_same, outcome
 
 pytestmark = pytest.mark.parity
@@ -336,7 +336,7 @@ def test_operators_that_write() -> None:
             out = add_one(z)
         return seen[0], out, z
 
-    assert outcome(body, runtime)[0] == "noted.add_one.default"
+    assert outcome(body, gradwright)[0] == "noted.add_one.default"
     assert_same(body)
 
 
@@ -355,7 +355,7 @@ def test_operators_of_a_program() -> None:
             out.backward(torch.ones(2, 2))
         return seen[0], out, out.grad_fn is not None, x.grad
 
-    assert outcome(body, runtime)[0] == "noted.twice.default"
+    assert outcome(body, gradwright)[0] == "noted.twice.default"
     assert_same(body)
 
 

@@ -10,7 +10,7 @@ import torch
 import torch.utils._pytree
 import torch.utils.hooks
 
-import runtime
+import gradwright
 
 pytestmark = pytest.mark.parity
 
@@ -25,7 +25,7 @@ TREES: list[Any] = [
 @pytest.mark.parametrize("tree", TREES, ids=repr)
 def test_trees(tree):
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         p = m.utils._pytree
         leaves, spec = p.tree_flatten(tree)
         again = p.tree_unflatten(leaves, spec)
@@ -50,7 +50,7 @@ def test_trees(tree):
 
 
 def test_several_trees():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         p = m.utils._pytree
         assert p.tree_map(lambda x, y: (x, y), [1, {"a": 2, "b": 3}], [4, {"b": 5, "a": [6]}]) == [
             (1, 4), {"a": (2, [6]), "b": (3, 5)},
@@ -64,7 +64,7 @@ def test_several_trees():
 
 
 def test_registered_classes():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         p = m.utils._pytree
 
         class Box:
@@ -79,7 +79,7 @@ def test_registered_classes():
 
 
 def test_handles():
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         hooks: OrderedDict[int, Any] = OrderedDict()
         marks: OrderedDict[int, Any] = OrderedDict()
         handle = m.utils.hooks.RemovableHandle(hooks, extra_dict=marks)
@@ -105,7 +105,7 @@ def test_handles():
 
 def test_gradients_at_the_borders():
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         seen: list[Any] = []
         hook = m.utils.hooks.BackwardHook(
             None,
@@ -122,7 +122,7 @@ def test_gradients_at_the_borders():
 
 def test_results_of_operators():
     outcomes = []
-    for m in (runtime, torch):
+    for m in (gradwright, torch):
         p = m.utils._pytree
         results = m.tensor([[1.0, 3.0], [2.0, 0.0]]).max(0)
         mapped = p.tree_map(lambda value: value + 1, [results])[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import runtime.utils.checkpoint
+import gradwright.utils.checkpoint
 from support.both import assert_same
 
 pytestmark = pytest.mark.parity
@@ -108,7 +108,7 @@ def test_what_computes_again(policies: dict[str, str], early_stop: bool) -> None
 
 
 def test_gradients_are_those_without_a_checkpoint() -> None:
-    torch = runtime
+    torch = gradwright
     x, y = leaves(torch)
     expected = torch.autograd.grad(function(x, y).sum(), [x, y])
     make = contexts(torch, [torch.ops.aten.mm.default], [])
@@ -262,7 +262,7 @@ def test_checkpoints_inside_each_other() -> None:
 
 
 def test_random_numbers_are_kept_or_repeat() -> None:
-    for torch in (runtime, importlib.import_module("torch")):
+    for torch in (gradwright, importlib.import_module("torch")):
         for kept in ([], [torch.ops.aten.mul.Tensor]):
             x = torch.ones(100, requires_grad=True)
             make = contexts(torch, kept, [])

@@ -19,9 +19,9 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 from torch.utils.tensorboard import SummaryWriter as Theirs
 from torch.utils.tensorboard._utils import _prepare_video
 
-import runtime
-from runtime.utils.tensorboard import SummaryWriter as Ours
-from runtime.utils.tensorboard.images import frames
+import gradwright
+from gradwright.utils.tensorboard import SummaryWriter as Ours
+from gradwright.utils.tensorboard.images import frames
 
 pytestmark = pytest.mark.parity
 
@@ -191,7 +191,7 @@ def _written(writer: Any, library: Any, folder: Path, body: Body) -> Any:
 
 @pytest.mark.parametrize("name", BODIES)
 def test_messages(name: str, tmp_path: Path) -> None:
-    mine = _written(Ours, runtime, tmp_path / "ours", BODIES[name])
+    mine = _written(Ours, gradwright, tmp_path / "ours", BODIES[name])
     yours = _written(Theirs, torch, tmp_path / "theirs", BODIES[name])
     assert mine == yours
 
@@ -199,7 +199,7 @@ def test_messages(name: str, tmp_path: Path) -> None:
 def test_purged_steps(tmp_path: Path) -> None:
     files = [
         _written(lambda folder, w=w: w(folder, purge_step=4), library, tmp_path / library.__name__, lambda w, t: None)
-        for w, library in ((Ours, runtime), (Theirs, torch))
+        for w, library in ((Ours, gradwright), (Theirs, torch))
     ]
     assert files[0] == files[1]
     assert len(files[0]["."]) == 2
@@ -303,19 +303,19 @@ def _graph_of(writer: Any, library: Any, folder: Path, name: str) -> Any:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_graphs(name: str, tmp_path: Path) -> None:
-    mine = _graph_of(Ours, runtime, tmp_path / "ours", name)
+    mine = _graph_of(Ours, gradwright, tmp_path / "ours", name)
     yours = _graph_of(Theirs, torch, tmp_path / "theirs", name)
     assert mine == yours
 
 
 def test_graphs_of_other_things(tmp_path: Path) -> None:
-    for writer, library in ((Ours, runtime), (Theirs, torch)):
+    for writer, library in ((Ours, gradwright), (Theirs, torch)):
         with writer(tmp_path / library.__name__) as opened, pytest.raises(AttributeError):
             opened.add_graph(lambda x: x, library.ones(1))
 
 
 def test_dicts_as_results(tmp_path: Path) -> None:
-    for writer, library in ((Ours, runtime), (Theirs, torch)):
+    for writer, library in ((Ours, gradwright), (Theirs, torch)):
         model = _Given(lambda m, t, x: {"a": m.first(x)}).of(library)
         with writer(tmp_path / library.__name__) as opened:
             opened.add_graph(model, library.ones(2, 4), use_strict_trace=False)

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-import runtime as torch
-from runtime import _C
-from runtime.base import class_dispatch
-from runtime.utils._python_dispatch import (
+import gradwright as torch
+from gradwright import _C
+from gradwright.utils._python_dispatch import (
     TorchDispatchMode,
     is_traceable_wrapper_subclass,
     return_and_correct_aliasing,
 )
-from runtime.utils._pytree import tree_map
+from gradwright.utils._pytree import tree_map
+from runtime.base import class_dispatch
 
 
 class Around(torch.Tensor):

@@ -30,7 +30,7 @@ def test_a_dtype_knows_its_kind():
     assert dtypes.complex64.is_complex
     assert not dtypes.uint8.is_signed
     assert dtypes.float64.itemsize == 8
-    assert repr(dtypes.int64) == "runtime.int64"
+    assert repr(dtypes.int64) == "gradwright.int64"
     assert dtypes.half is dtypes.float16
     assert dtypes.float is dtypes.float32
     assert dtypes.int is dtypes.int32
@@ -63,7 +63,7 @@ def test_real_and_complex_counterparts():
 def test_python_types_name_dtypes():
     assert dtypes.as_dtype(float) is dtypes.float64
     assert dtypes.as_dtype(bool) is dtypes.bool
-    with pytest.raises(TypeError, match=r"f\(\): argument 'dtype' must be runtime.dtype, not str"):
+    with pytest.raises(TypeError, match=r"f\(\): argument 'dtype' must be gradwright.dtype, not str"):
         dtypes.as_dtype("float32", "f(): argument 'dtype'")
 
 
@@ -164,7 +164,7 @@ def test_iinfo():
 
 def test_ml_dtypes_is_imported_on_first_use_only():
     code = (
-        "import sys, runtime; assert 'ml_dtypes' not in sys.modules; runtime.bfloat16.numpy; sys.modules['ml_dtypes']"
+        "import sys, gradwright as g; assert 'ml_dtypes' not in sys.modules; g.bfloat16.numpy; sys.modules['ml_dtypes']"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -173,7 +173,7 @@ class TestSize:
     def test_is_a_tuple_of_ints(self):
         size = Size([2, np.int64(3)])
         assert size == (2, 3)
-        assert repr(size) == "runtime.Size([2, 3])"
+        assert repr(size) == "gradwright.Size([2, 3])"
         assert size.numel() == 6
         assert Size().numel() == 1
         with pytest.raises(TypeError, match="item 1 is 'float'"):
@@ -210,7 +210,7 @@ class TestDevice:
 
 
 def test_named_values_are_one_object():
-    assert repr(strided) == "runtime.strided"
+    assert repr(strided) == "gradwright.strided"
     assert pickle.loads(pickle.dumps(strided)) is strided
     assert copy.deepcopy(strided) is strided
 
@@ -218,7 +218,7 @@ def test_named_values_are_one_object():
 def test_named_results():
     result = named_result("max", ("values", "indices"))([1, 2])
     assert (result.values, result.indices) == result == (1, 2)
-    assert repr(result) == "runtime.return_types.max(\nvalues=1,\nindices=2)"
+    assert repr(result) == "gradwright.return_types.max(\nvalues=1,\nindices=2)"
     again = pickle.loads(pickle.dumps(result))
     assert type(again) is type(result)
     assert again == result

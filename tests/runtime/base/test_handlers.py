@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from runtime.base import modes
 from runtime.call.dispatch import Operator
 from runtime.graph.node import Node
@@ -25,17 +25,17 @@ def test_handlers_see_calls_of_every_variant_from_the_newest_to_the_oldest() -> 
 
         return handle
 
-    x = runtime.tensor([1.0, 2.0])
+    x = gradwright.tensor([1.0, 2.0])
     with modes.around(handler("old")), modes.around(handler("new")):
-        y = runtime.exp(x)
+        y = gradwright.exp(x)
         y.add_(1)
-        runtime.exp(x, out=y)
-    assert y.tolist() == pytest.approx(runtime.exp(x).tolist())  # in Python and in the core: NumPy's and our own
+        gradwright.exp(x, out=y)
+    assert y.tolist() == pytest.approx(gradwright.exp(x).tolist())  # in Python and in the core: NumPy's and our own
     assert seen[:2] == ["new call exp", "old call exp"]
     assert "new inplace add.Scalar" in seen or "new inplace add.Tensor" in seen
     assert seen.count("new out exp") == 1
     before = len(seen)
-    runtime.exp(x)
+    gradwright.exp(x)
     assert len(seen) == before
 
 
@@ -45,19 +45,19 @@ def test_a_handler_may_change_arguments_and_results() -> None:
     ) -> Any:
         return proceed([values[0] * 2]) if operator.name == "exp" else proceed(values)
 
-    x = runtime.tensor([1.0])
+    x = gradwright.tensor([1.0])
     with modes.around(double):
-        changed = runtime.exp(x)
-    assert changed.tolist() == pytest.approx(runtime.exp(runtime.tensor([2.0])).tolist())
+        changed = gradwright.exp(x)
+    assert changed.tolist() == pytest.approx(gradwright.exp(gradwright.tensor([2.0])).tolist())
 
 
 def test_callbacks_see_recorded_nodes() -> None:
     nodes: list[Node] = []
-    x = runtime.tensor([1.0, 2.0], requires_grad=True)
+    x = gradwright.tensor([1.0, 2.0], requires_grad=True)
     with modes.recorded(nodes.append):
         y = x.exp().unbind()[0]
         z = (x * 2).sin_()
-        with runtime.no_grad():
+        with gradwright.no_grad():
             x.exp()
     assert [node.name() for node in nodes] == ["ExpBackward0", "UnbindBackward0", "MulBackward0", "SinBackward0"]
     assert y.grad_fn is nodes[1]

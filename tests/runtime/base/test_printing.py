@@ -32,11 +32,11 @@ def _restore():
         (make([1e-5, 1.5]), "tensor([1.0000e-05, 1.5000e+00])"),
         (make([1e9]), "tensor([1.0000e+09])"),
         (make([1 - 2j, 0.5j]), "tensor([1.-2.0000j, 0.+0.5000j])"),
-        (make([1.0], dtype=dtypes.float64), "tensor([1.], dtype=runtime.float64)"),
-        (make([1.5], dtype=dtypes.bfloat16), "tensor([1.5000], dtype=runtime.bfloat16)"),
-        (make([1], dtype=dtypes.uint8), "tensor([1], dtype=runtime.uint8)"),
+        (make([1.0], dtype=dtypes.float64), "tensor([1.], dtype=gradwright.float64)"),
+        (make([1.5], dtype=dtypes.bfloat16), "tensor([1.5000], dtype=gradwright.bfloat16)"),
+        (make([1], dtype=dtypes.uint8), "tensor([1], dtype=gradwright.uint8)"),
         (make([]), "tensor([])"),
-        (make([], dtype=dtypes.int64), "tensor([], dtype=runtime.int64)"),
+        (make([], dtype=dtypes.int64), "tensor([], dtype=gradwright.int64)"),
         (make(np.zeros((0, 3), np.float32)), "tensor([], size=(0, 3))"),
         (make([1.0], requires_grad=True), "tensor([1.], requires_grad=True)"),
         (make([[1.0, 2.5], [3.0, -4.0]]), "tensor([[ 1.0000,  2.5000],\n        [ 3.0000, -4.0000]])"),
@@ -66,7 +66,7 @@ def test_long_lines_are_broken():
 
 def test_a_suffix_that_does_not_fit_gets_its_own_line():
     text = repr(make([0.125] * 8, dtype=dtypes.float64))
-    assert text.endswith(",\n       dtype=runtime.float64)")
+    assert text.endswith(",\n       dtype=gradwright.float64)")
 
 
 def test_large_tensors_are_summarized():

@@ -40,10 +40,10 @@ class TestData:
         assert x.dim() == x.ndim == x.ndimension() == 2
         assert x.numel() == x.nelement() == 6
         assert x.dtype is dtypes.float32
-        assert x.type() == "runtime.FloatTensor"
+        assert x.type() == "gradwright.FloatTensor"
         assert (x.itemsize, x.element_size(), x.nbytes) == (4, 4, 24)
         assert str(x.device) == "cpu"
-        assert repr(x.layout) == "runtime.strided"
+        assert repr(x.layout) == "gradwright.strided"
         assert x.get_device() == -1
         assert [x.is_cuda, x.is_meta, x.is_sparse] == [False] * 3
         assert x.data_ptr() == x._array.ctypes.data
@@ -99,10 +99,10 @@ class TestData:
 
     def test_the_type_of_a_tensor_can_be_asked_for_by_name(self):
         with pytest.raises(ValueError, match=r"invalid type: 'runtime\.Nothing'"):
-            make(1.0).type("runtime.Nothing")
+            make(1.0).type("gradwright.Nothing")
         x = make(1.0)
         assert x.type(dtypes.float32) is x
-        assert x.type("runtime.FloatTensor") is x
+        assert x.type("gradwright.FloatTensor") is x
         assert x.float() is x
 
     def test_constructor(self):
@@ -335,7 +335,7 @@ class TestGrad:
         [
             (3, TypeError, "expected to be a Tensor or None but got grad of type int"),
             (make([1.0]), RuntimeError, r"size '\[1\]' to a tensor of size '\[2\]'"),
-            (make([1.0, 2.0], dtype=dtypes.float64), RuntimeError, "gradient with dtype 'runtime.float64'"),
+            (make([1.0, 2.0], dtype=dtypes.float64), RuntimeError, "gradient with dtype 'gradwright.float64'"),
         ],
     )
     def test_has_to_fit(self, value, error, message):

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime as torch
-from runtime import func, ops
+import gradwright as torch
+from gradwright import func, ops
+from gradwright.func import vmap
 from runtime.base.modes import plain, thread_handlers
 from runtime.base.tensor import Tensor
 from runtime.batching.batched import BatchedTensor
-from runtime.func import vmap
 
 
 def values(*shape: int, seed: int = 0) -> Tensor:

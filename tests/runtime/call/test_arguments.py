@@ -7,17 +7,17 @@ import warnings
 import numpy as np
 import pytest
 
-import runtime
-from runtime import tensor
+import gradwright
+from gradwright import tensor
 
 
 def test_second_names_of_arguments_with_defaults() -> None:
     """The default of `dim` is not a value that was given beside `axis`."""
     m = tensor([[1.0, 2.0], [3.0, 4.0]])
-    assert runtime.cat([m, m], axis=1).shape == (2, 4)
-    assert runtime.stack([m, m], axis=2).shape == (2, 2, 2)
-    assert runtime.concat(tensors=[m, m], axis=0).shape == (4, 2)
-    assert runtime.amax(m, axis=0, keepdims=True).tolist() == [[3.0, 4.0]]
+    assert gradwright.cat([m, m], axis=1).shape == (2, 4)
+    assert gradwright.stack([m, m], axis=2).shape == (2, 2, 2)
+    assert gradwright.concat(tensors=[m, m], axis=0).shape == (4, 2)
+    assert gradwright.amax(m, axis=0, keepdims=True).tolist() == [[3.0, 4.0]]
     assert m.argmax(axis=1, keepdims=True).tolist() == [[1], [1]]
     assert [part.tolist() for part in m.unbind(axis=1)] == [[1.0, 3.0], [2.0, 4.0]]
 
@@ -25,22 +25,22 @@ def test_second_names_of_arguments_with_defaults() -> None:
 @pytest.mark.parametrize("name", ["input", "x", "a", "x1", "self"])
 def test_names_of_the_first_argument(name: str) -> None:
     x = tensor([1.0, 2.0])
-    assert runtime.sum(**{name: x}).item() == 3.0
-    assert runtime.add(**{name: x}, x2=x).tolist() == [2.0, 4.0]
-    assert runtime.maximum(**{name: x}, other=x).tolist() == [1.0, 2.0]
+    assert gradwright.sum(**{name: x}).item() == 3.0
+    assert gradwright.add(**{name: x}, x2=x).tolist() == [2.0, 4.0]
+    assert gradwright.maximum(**{name: x}, other=x).tolist() == [1.0, 2.0]
     assert x.maximum(x2=x).tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(("first", "second"), [("dim", "axis"), ("axis", "dim")])
 def test_an_argument_under_two_names(first: str, second: str) -> None:
     x = tensor([1.0, 2.0])
-    for function, value in ((runtime.cat, [x]), (runtime.sum, x), (runtime.amax, x)):
+    for function, value in ((gradwright.cat, [x]), (gradwright.sum, x), (gradwright.amax, x)):
         with pytest.raises(TypeError):
             function(value, **{first: 0, second: 0})
         with pytest.raises(TypeError):
             function(value, 0, axis=0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
-        runtime.cat([x], foo=1)
+        gradwright.cat([x], foo=1)
 
 
 def test_old_orders_of_arguments() -> None:
@@ -52,14 +52,14 @@ def test_old_orders_of_arguments() -> None:
         warnings.simplefilter("ignore")
         assert t.sub(2.0, t).tolist() == [-1.0, -2.0]
         assert t.addcmul_(0.5, t.clone(), t.clone()).tolist() == [1.5, 4.0]
-        wanted = runtime.addmm(m, m, m, beta=0.5, alpha=2).tolist()
-        assert runtime.addmm(0.5, m, 2, m, m).tolist() == wanted
+        wanted = gradwright.addmm(m, m, m, beta=0.5, alpha=2).tolist()
+        assert gradwright.addmm(0.5, m, 2, m, m).tolist() == wanted
         assert m.addmm(0.5, 2, m, m).tolist() == wanted
         assert m.clone().addmm_(0.5, 2, m, m).tolist() == wanted
-        out = runtime.empty(2, 2)
-        assert runtime.addmm(0.5, m, 2, m, m, out=out) is out
+        out = gradwright.empty(2, 2)
+        assert gradwright.addmm(0.5, m, 2, m, m, out=out) is out
         assert out.tolist() == wanted
-        assert runtime.addmm(0.5, m, m, m).tolist() == runtime.addmm(m, m, m, beta=0.5).tolist()
+        assert gradwright.addmm(0.5, m, m, m).tolist() == gradwright.addmm(m, m, m, beta=0.5).tolist()
 
 
 def test_old_orders_are_differentiated() -> None:
@@ -74,20 +74,20 @@ def test_wrong_arguments_of_operators_with_factors() -> None:
     t = tensor([1.0, 2.0])
     for arguments in ((t, t), (t, t, t, t, t), (2.0, t, t, t)):
         with pytest.raises(TypeError, match=r"addcmul\(Tensor self, Tensor tensor1, Tensor tensor2"):
-            runtime.addcmul(*arguments)
+            gradwright.addcmul(*arguments)
     with pytest.raises(TypeError, match=r"addmm\(Tensor self"):
         t.addmm(2.0)
 
 
 def test_numbers_in_the_place_of_tensors() -> None:
     t, i = tensor([1.0, 2.0]), tensor([1, 2])
-    assert runtime.mul(2, 3).tolist() == 6
-    assert runtime.div(3, 2).tolist() == 1.5
-    assert runtime.add(np.float64(2), t).dtype is runtime.float32
-    assert runtime.sub(2, other=t).tolist() == [1.0, 0.0]
-    assert runtime.mul(np.float32(2), i).dtype is runtime.float32
+    assert gradwright.mul(2, 3).tolist() == 6
+    assert gradwright.div(3, 2).tolist() == 1.5
+    assert gradwright.add(np.float64(2), t).dtype is gradwright.float32
+    assert gradwright.sub(2, other=t).tolist() == [1.0, 0.0]
+    assert gradwright.mul(np.float32(2), i).dtype is gradwright.float32
     with pytest.raises(TypeError):
-        runtime.maximum(2, 3)
+        gradwright.maximum(2, 3)
 
 
 def test_signs() -> None:
@@ -113,8 +113,8 @@ def test_signs() -> None:
 def test_arrays_beside_signs() -> None:
     t, a = tensor([1.0, 2.0]), np.array([3.0, 2.0])
     for out, wanted in ((t + a, [4.0, 4.0]), (t * a, [3.0, 4.0]), (a / t, [3.0, 1.0]), (t @ a, 7.0)):
-        assert isinstance(out, runtime.Tensor)
-        assert out.dtype is runtime.float64
+        assert isinstance(out, gradwright.Tensor)
+        assert out.dtype is gradwright.float64
         assert out.tolist() == wanted
     assert (t == a).tolist() == (a == t).tolist() == [False, True]
     assert (t != a).tolist() == (a != t).tolist() == [True, False]
@@ -127,7 +127,7 @@ def test_arrays_beside_signs() -> None:
         tensor([1.0, 2.0], requires_grad=True) + a
     kept = t
     t += a
-    assert t.dtype is runtime.float64
+    assert t.dtype is gradwright.float64
     assert kept.tolist() == [1.0, 2.0]
 
 
@@ -151,4 +151,4 @@ def test_a_missing_argument_has_a_name(call: str, name: str) -> None:
     with pytest.raises(
         TypeError, match=rf"{function}\(\): .*missing required argument '{name}'.*\n  schema: {function}"
     ):
-        eval(call, {"torch": runtime, "x": runtime.ones(2, 2)})
+        eval(call, {"torch": gradwright, "x": gradwright.ones(2, 2)})

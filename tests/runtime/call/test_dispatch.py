@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime as torch
+import gradwright as torch
 from generated import operators
 from runtime.call.dispatch import Operator
 from runtime.native import core
@@ -96,7 +96,7 @@ def test_no_kernel_at_all() -> None:
         (
             lambda: torch.add(x(1.0), "a"),
             TypeError,
-            ["add()", "got (Tensor of runtime.float64, str)", "add.Scalar(Tensor"],
+            ["add()", "got (Tensor of gradwright.float64, str)", "add.Scalar(Tensor"],
         ),
         (lambda: x(1.0, 2.0) + x(1.0, 2.0, 3.0), RuntimeError, ["The size of tensor a (2) must match", "dimension 0"]),
         (lambda: torch.cat([x(1.0), 3]), TypeError, ["cat", "list of Tensor"]),
@@ -119,7 +119,7 @@ def test_an_error_from_a_kernel_carries_the_schema_and_what_was_given() -> None:
         torch.mm(x(1.0), x(1.0))
     note = "\n".join(caught.value.__notes__)
     assert "in mm(Tensor self, Tensor mat2) -> Tensor" in note
-    assert "given self=Tensor[1] of runtime.float64" in note
+    assert "given self=Tensor[1] of gradwright.float64" in note
 
 
 @pytest.mark.parametrize(

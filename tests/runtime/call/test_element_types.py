@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-import runtime
+import gradwright
 from codegen.words import COMMON_KINDS
 from generated import operators
 from generated.registry import OPERATORS
+from gradwright.testing import make_sample, operator_function
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.call.facts import flat_tensors
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import make_sample, operator_function
 
 ONE_OF_A_KIND = {
     "bool": (dtypes.bool,),
@@ -90,36 +90,36 @@ def test_no_variant_takes_them(info: OperatorInfo) -> None:
             before = args[0].clone()
             with pytest.raises(RuntimeError):
                 inplace(*args, **kwargs)
-            assert runtime.equal(args[0], before)
+            assert gradwright.equal(args[0], before)
             if info.out:
                 with pytest.raises(RuntimeError, match="not implemented for"):
-                    operator_function(info)(*args, **kwargs, out=runtime.empty_like(before))
+                    operator_function(info)(*args, **kwargs, out=gradwright.empty_like(before))
 
 
 def test_a_number_can_make_the_promoted_dtype_one_that_is_refused() -> None:
-    x = runtime.ones(3)
-    for call in (lambda: runtime.lt(x, 1j), lambda: runtime.fmod(x, 1j), lambda: x.clamp(min=1j)):
+    x = gradwright.ones(3)
+    for call in (lambda: gradwright.lt(x, 1j), lambda: gradwright.fmod(x, 1j), lambda: x.clamp(min=1j)):
         with pytest.raises(NotImplementedError, match="not implemented for 'ComplexFloat'"):
             call()
 
 
 def test_what_a_call_asks_for_counts() -> None:
-    whole = runtime.tensor([1, 2, 4])
-    assert runtime.mean(whole, dtype=runtime.float32).item() == pytest.approx(7 / 3)
-    assert whole.softmax(0, dtype=runtime.float64).sum().item() == pytest.approx(1)
-    assert whole.softmax(0, dtype=float).dtype is runtime.float64
+    whole = gradwright.tensor([1, 2, 4])
+    assert gradwright.mean(whole, dtype=gradwright.float32).item() == pytest.approx(7 / 3)
+    assert whole.softmax(0, dtype=gradwright.float64).sum().item() == pytest.approx(1)
+    assert whole.softmax(0, dtype=float).dtype is gradwright.float64
     with pytest.raises(RuntimeError, match="\"mean\" not implemented for 'Int'"):
-        runtime.ones(3).mean(dtype=runtime.int32)
+        gradwright.ones(3).mean(dtype=gradwright.int32)
 
 
 def test_modes_and_transforms_refuse_them_too() -> None:
-    z = runtime.ones(2, 3, dtype=runtime.complex64)
-    with runtime.inference_mode(), pytest.raises(NotImplementedError, match="gelu"):
-        runtime.ops.aten.gelu(z)
+    z = gradwright.ones(2, 3, dtype=gradwright.complex64)
+    with gradwright.inference_mode(), pytest.raises(NotImplementedError, match="gelu"):
+        gradwright.ops.aten.gelu(z)
     with pytest.raises(NotImplementedError, match="gelu"):
-        runtime.func.vmap(runtime.ops.aten.gelu)(z)
+        gradwright.func.vmap(gradwright.ops.aten.gelu)(z)
     with pytest.raises(NotImplementedError, match="gelu"):
-        runtime.func.jvp(runtime.ops.aten.gelu, (z,), (z,))
+        gradwright.func.jvp(gradwright.ops.aten.gelu, (z,), (z,))
 
 
 @pytest.mark.parametrize(
@@ -130,8 +130,8 @@ def test_modes_and_transforms_refuse_them_too() -> None:
     ],
 )  # fmt: skip
 def test_losses_and_internal_operators_take_no_complex_numbers(name: str, args: int) -> None:
-    z = runtime.ones(3, dtype=runtime.complex128, requires_grad=True)
+    z = gradwright.ones(3, dtype=gradwright.complex128, requires_grad=True)
     more: dict[str, Any] = {"threshold_backward": {"threshold": 0}, "huber_loss_backward": {"reduction": 1, "delta": 1}}
     more["mse_loss_backward"] = {"reduction": 1}
     with pytest.raises(NotImplementedError, match=f"\"{name}\" not implemented for 'ComplexDouble'"):
-        getattr(runtime.ops.aten, name)(*[z] * args, **more.get(name, {}))
+        getattr(gradwright.ops.aten, name)(*[z] * args, **more.get(name, {}))

@@ -9,37 +9,37 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from codegen.inputs import input_files
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import linalg, tensor
+from gradwright import linalg, tensor
+from gradwright.testing import sample_inputs
 from runtime.base import errors
 from runtime.base.errors import LinAlgError, translated
 from runtime.helpers import distances
-from runtime.testing import sample_inputs
 
 SINGULAR = [[1.0, 2.0], [0.0, 0.0]]
 
 
 def test_singular_matrices() -> None:
-    zeros, m = runtime.zeros(2, 2), tensor([[1.0, 2.0], [3.0, 4.0]])
+    zeros, m = gradwright.zeros(2, 2), tensor([[1.0, 2.0], [3.0, 4.0]])
     assert linalg.LinAlgError is LinAlgError
     assert issubclass(LinAlgError, RuntimeError)
     assert not issubclass(LinAlgError, ValueError)
-    for call in (lambda: linalg.inv(zeros), lambda: linalg.solve(zeros, m), lambda: runtime.inverse(zeros)):
+    for call in (lambda: linalg.inv(zeros), lambda: linalg.solve(zeros, m), lambda: gradwright.inverse(zeros)):
         with pytest.raises(LinAlgError, match="singular") as raised:
             call()
         assert "in " in raised.value.__notes__[0]
 
 
-@pytest.mark.parametrize("dtype", [runtime.float32, runtime.float64, runtime.complex64])
+@pytest.mark.parametrize("dtype", [gradwright.float32, gradwright.float64, gradwright.complex64])
 @pytest.mark.parametrize("left", [True, False])
 @pytest.mark.parametrize("upper", [True, False])
 def test_singular_triangles_give_infinities(dtype, left: bool, upper: bool) -> None:
     triangle = tensor(SINGULAR, dtype=dtype)
     triangle = triangle if upper else triangle.t()
-    out = linalg.solve_triangular(triangle, runtime.ones(2, 2, dtype=dtype), upper=upper, left=left)
+    out = linalg.solve_triangular(triangle, gradwright.ones(2, 2, dtype=dtype), upper=upper, left=left)
     assert not out.isfinite().all()
     whole = tensor([[2.0, 1.0], [0.0, 4.0]], dtype=dtype)
     whole = whole if upper else whole.t()
@@ -49,11 +49,11 @@ def test_singular_triangles_give_infinities(dtype, left: bool, upper: bool) -> N
 
 
 def test_index_out_of_range() -> None:
-    x, m, far = tensor([1.0, 2.0, 3.0]), runtime.ones(2, 2), tensor([5])
+    x, m, far = tensor([1.0, 2.0, 3.0]), gradwright.ones(2, 2), tensor([5])
     for call in (
         lambda: x.index_add(0, far, x[:1]),
         lambda: x.index_add_(0, far, x[:1].clone()),
-        lambda: runtime.ones(2, 2, 2).index_add(0, far, runtime.ones(1, 2, 2)),
+        lambda: gradwright.ones(2, 2, 2).index_add(0, far, gradwright.ones(1, 2, 2)),
         lambda: x.index_copy(0, far, x[:1]),
         lambda: x.index_fill(0, far, 1.0),
         lambda: x.index_select(0, far),
@@ -62,7 +62,7 @@ def test_index_out_of_range() -> None:
         lambda: x[far],
         lambda: x[5],
         lambda: x.index_put((far,), x[:1]),
-        lambda: runtime.embedding(m, far),
+        lambda: gradwright.embedding(m, far),
         lambda: x.select(0, 5),
     ):
         with pytest.raises(IndexError):
@@ -82,7 +82,7 @@ def test_wrong_arguments_of_composite_operators() -> None:
     """What the function behind an operator makes of them is not what is wrong."""
     x = tensor([1.0, 2.0])
     with pytest.raises(TypeError, match="argument 'rtol'"):
-        runtime.isclose(x, x, x)
+        gradwright.isclose(x, x, x)
     with pytest.raises(TypeError, match="argument 'sizes'"):
         x.unflatten(0, [1.5, 1.5])
 
@@ -106,7 +106,7 @@ def test_translation(call, kind: type) -> None:
     exec("import types\nrun = types.FunctionType(call, globals())", globals_of_a_kernel)
     with pytest.raises(Exception) as raised:  # noqa: PT011
         globals_of_a_kernel["run"]()
-    found = translated(raised.value, "made", "runtime.float64")
+    found = translated(raised.value, "made", "gradwright.float64")
     assert type(found) is kind
     assert not type(found).__module__.startswith(("numpy", "scipy"))
 
@@ -132,7 +132,9 @@ def test_an_error_of_a_tangent_names_its_formula_and_shows_the_generated_line(mo
 
     monkeypatch.setattr(operators, "add_Tensor", fail)  # the formula's call
     with pytest.raises(ValueError, match="broken") as caught:
-        runtime.func.jvp(runtime.mul, (runtime.ones(3), runtime.ones(3)), (runtime.ones(3), runtime.ones(3)))
+        gradwright.func.jvp(
+            gradwright.mul, (gradwright.ones(3), gradwright.ones(3)), (gradwright.ones(3), gradwright.ones(3))
+        )
     note, place = caught.value.__notes__
     assert note == "in the forward derivative of mul.Tensor"
     assert re.fullmatch(r"  derivatives\.yaml:\d+  result: self_t \* other_p \+ other_t \* self_p", place)
@@ -148,7 +150,7 @@ def test_an_error_of_a_transposed_formula_names_it(monkeypatch: pytest.MonkeyPat
     sample = sample_inputs(info, "float64", requires_grad=False)[0]
     monkeypatch.setattr(distances, "_euclidean_dist_backward", fail)
     with pytest.raises(ValueError, match="broken") as caught:
-        runtime.func.jvp(runtime.ops._euclidean_dist, sample.args, tuple(map(runtime.ones_like, sample.args)))
+        gradwright.func.jvp(gradwright.ops._euclidean_dist, sample.args, tuple(map(gradwright.ones_like, sample.args)))
     assert "in the derivative of _euclidean_dist (EuclideanDistBackward0)" in caught.value.__notes__
     assert any("derivatives.yaml:" in note and "_euclidean_dist_backward(" in note for note in caught.value.__notes__)
 
@@ -156,9 +158,9 @@ def test_an_error_of_a_transposed_formula_names_it(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("name", "call"),
     [
-        ("mm", lambda: runtime.mm(runtime.ones(2), runtime.ones(2))),
-        ("dot", lambda: runtime.dot(runtime.ones(2), runtime.ones(3))),
-        ("linear", lambda: runtime.nn.functional.linear(runtime.ones(2), runtime.ones(3, 3))),
+        ("mm", lambda: gradwright.mm(gradwright.ones(2), gradwright.ones(2))),
+        ("dot", lambda: gradwright.dot(gradwright.ones(2), gradwright.ones(3))),
+        ("linear", lambda: gradwright.nn.functional.linear(gradwright.ones(2), gradwright.ones(3, 3))),
     ],
 )
 def test_an_error_of_a_kernel_or_a_composite_names_the_place_of_the_declaration(
@@ -173,7 +175,7 @@ def test_an_error_of_a_kernel_or_a_composite_names_the_place_of_the_declaration(
 
 
 def test_an_error_of_a_generated_node_names_its_formulas() -> None:
-    x, w = runtime.ones(3, requires_grad=True), runtime.ones(3)
+    x, w = gradwright.ones(3, requires_grad=True), gradwright.ones(3)
     y = x * w
     w.mul_(2)
     with pytest.raises(RuntimeError, match="modified by an inplace operation") as caught:

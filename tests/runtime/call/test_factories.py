@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from runtime.base import dtypes, modes
 from runtime.call.dispatch import Operator
 
-FACTORIES = pytest.mark.parametrize("factory", [runtime.zeros, runtime.ones, runtime.empty])
+FACTORIES = pytest.mark.parametrize("factory", [gradwright.zeros, gradwright.ones, gradwright.empty])
 
 
 @FACTORIES
 @pytest.mark.parametrize(
-    "sizes", [(2, 3), ((2, 3),), ([2, 3],), ((np.int64(2), 3),), ([runtime.tensor(2), 3],), (runtime.Size([2, 3]),)]
+    "sizes",
+    [(2, 3), ((2, 3),), ([2, 3],), ((np.int64(2), 3),), ([gradwright.tensor(2), 3],), (gradwright.Size([2, 3]),)],
 )
 def test_sizes_in_every_form(factory: Callable[..., Any], sizes: tuple[Any, ...]) -> None:
     assert factory(*sizes).shape == (2, 3)
@@ -58,14 +59,14 @@ def test_modes_see_the_call(factory: Callable[..., Any]) -> None:
     with modes.around(handle):
         factory(2)
     assert [name.partition(".")[0] for name in seen] == [factory.__name__]
-    with runtime.inference_mode():
+    with gradwright.inference_mode():
         assert factory(2).is_inference()
     assert not factory(2).is_inference()
 
 
 def test_results_and_fresh_memory() -> None:
-    one, other = runtime.zeros(3), runtime.zeros(3)
+    one, other = gradwright.zeros(3), gradwright.zeros(3)
     one.add_(1)
     np.testing.assert_array_equal(other, np.zeros(3, np.float32))
-    np.testing.assert_array_equal(runtime.ones(2, 0), np.ones((2, 0), np.float32))
+    np.testing.assert_array_equal(gradwright.ones(2, 0), np.ones((2, 0), np.float32))
     assert one.requires_grad_().is_leaf

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
-from runtime import native, nn
+from gradwright import nn
+from gradwright.testing import sample_inputs
+from runtime import native
 from runtime.base import modes
 from runtime.base.tensor import Tensor
 from runtime.call import halves
 from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import sample_inputs
 from support.properties import Properties
 
 properties = Properties()
@@ -61,7 +62,7 @@ COMPUTED_ONCE = [
 
 @properties.hold_for(COMPUTED_ONCE)
 def results_are_those_of_float32_rounded_once(info: OperatorInfo, half: str) -> None:
-    function, dtype, compared = getattr(operators, info.function), getattr(runtime, half), 0
+    function, dtype, compared = getattr(operators, info.function), getattr(gradwright, half), 0
     for sample in sample_inputs(info, dtype, requires_grad=False):
         kwargs = {name: in_float32(value, dtype) for name, value in sample.kwargs.items()}
         try:
@@ -72,10 +73,10 @@ def results_are_those_of_float32_rounded_once(info: OperatorInfo, half: str) -> 
         except RuntimeError as error:
             assert "Expected a floating point or complex tensor" in str(error)  # noqa: PT017
             continue
-        given = any(isinstance(value, runtime.dtype) for value in (*sample.args, *sample.kwargs.values()))
+        given = any(isinstance(value, gradwright.dtype) for value in (*sample.args, *sample.kwargs.values()))
         has_tensors = any(tensor.dtype is dtype for tensor in flat([*sample.args, *sample.kwargs.values()]))
         for one, other in zip(actual, expected, strict=True):
-            if other.dtype is runtime.float32 and has_tensors and not given:
+            if other.dtype is gradwright.float32 and has_tensors and not given:
                 other = other.to(dtype)
             assert one.dtype is other.dtype, sample.text
             np.testing.assert_array_equal(one.tolist(), other.tolist(), err_msg=sample.text)
@@ -104,7 +105,7 @@ def the_short_way_gives_what_the_general_one_gives(info: OperatorInfo, half: str
         node = None if result.grad_fn is None else result.grad_fn.name()
         return result.dtype, result.shape, result.stride(), array.tobytes(), node, result.requires_grad
 
-    for sample in sample_inputs(info, getattr(runtime, half), requires_grad=True):
+    for sample in sample_inputs(info, getattr(gradwright, half), requires_grad=True):
         short = outcome(sample)
         with modes.unusual():
             general = outcome(sample)
@@ -129,60 +130,73 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_which_calls_go_the_short_way(taken: list[bool]) -> None:
     short = [] if native.is_available() else [True]  # the core takes them before
     x, y = half(1.0, 2.0), half(3.0, 4.0)
-    wide = runtime.ones(2)
-    for call in (lambda: x + y, lambda: x * 2, lambda: x.exp(), lambda: x.sum(0), lambda: runtime.dot(x, y)):
+    wide = gradwright.ones(2)
+    for call in (lambda: x + y, lambda: x * 2, lambda: x.exp(), lambda: x.sum(0), lambda: gradwright.dot(x, y)):
         taken.clear()
-        assert call().dtype is runtime.float16
+        assert call().dtype is gradwright.float16
         assert taken == short
-    for other in (lambda: x + wide, lambda: x * 2j, lambda: x.sum(0, dtype=runtime.float32), lambda: x * y.bfloat16()):
+    for other in (
+        lambda: x + wide,
+        lambda: x * 2j,
+        lambda: x.sum(0, dtype=gradwright.float32),
+        lambda: x * y.bfloat16(),
+    ):
         taken.clear()
-        assert other().dtype is not runtime.float16
+        assert other().dtype is not gradwright.float16
         assert True not in taken
 
 
 def test_the_short_way_is_left_when_something_is_unusual(taken: list[bool]) -> None:
     x = half(1.0, 2.0)
-    with runtime.autograd.forward_ad.dual_level():
-        dual = runtime.autograd.forward_ad.make_dual(x, half(1.0, 0.0))
-        tangent = runtime.autograd.forward_ad.unpack_dual(dual * dual).tangent
+    with gradwright.autograd.forward_ad.dual_level():
+        dual = gradwright.autograd.forward_ad.make_dual(x, half(1.0, 0.0))
+        tangent = gradwright.autograd.forward_ad.unpack_dual(dual * dual).tangent
         assert tangent is not None
         assert tangent.tolist() == [2.0, 0.0]
-    with runtime.inference_mode():
+    with gradwright.inference_mode():
         assert (x * x).is_inference()
     assert True not in taken
-    assert runtime.func.vmap(lambda v: v * v)(x).tolist() == [1.0, 4.0]
-    with runtime.no_grad():
+    assert gradwright.func.vmap(lambda v: v * v)(x).tolist() == [1.0, 4.0]
+    with gradwright.no_grad():
         assert (x.requires_grad_() * x).grad_fn is None
     assert taken[-1]
 
 
-def half(*numbers: float, dtype: Any = runtime.float16) -> Tensor:
-    return runtime.tensor(list(numbers), dtype=dtype)
+def half(*numbers: float, dtype: Any = gradwright.float16) -> Tensor:
+    return gradwright.tensor(list(numbers), dtype=dtype)
 
 
 NAMED = {
     "mul": (lambda: half(0.3333) * 1e5, half(33312.0)),
     "add": (lambda: half(0.0).add(half(60000.0), alpha=0.1), half(6000.0)),
-    "round": (lambda: runtime.round(half(70.0), decimals=3), half(70.0)),
+    "round": (lambda: gradwright.round(half(70.0), decimals=3), half(70.0)),
     "hardswish": (lambda: F.hardswish(half(12000.0)), half(12000.0)),
-    "rms_norm": (lambda: runtime.rms_norm(half(1000.0, -1000.0), [2]), half(1.0, -1.0)),
-    "rms_norm of small numbers": (lambda: runtime.rms_norm(half(1e-3, -1e-3), [2]), half(0.9453, -0.9453)),
+    "rms_norm": (lambda: gradwright.rms_norm(half(1000.0, -1000.0), [2]), half(1.0, -1.0)),
+    "rms_norm of small numbers": (lambda: gradwright.rms_norm(half(1e-3, -1e-3), [2]), half(0.9453, -0.9453)),
     "addmm": (
-        lambda: runtime.addmm(half(0.0).reshape(1, 1), half(300.0).reshape(1, 1), half(300.0).reshape(1, 1), alpha=0.1),
+        lambda: gradwright.addmm(
+            half(0.0).reshape(1, 1), half(300.0).reshape(1, 1), half(300.0).reshape(1, 1), alpha=0.1
+        ),
         half(9000.0).reshape(1, 1),
     ),
-    "lerp": (lambda: runtime.lerp(half(-60000.0), half(60000.0), 0.25), half(-30000.0)),
-    "addcmul": (lambda: runtime.addcmul(half(0.0), half(300.0), half(300.0), value=0.1), half(9000.0)),
+    "lerp": (lambda: gradwright.lerp(half(-60000.0), half(60000.0), 0.25), half(-30000.0)),
+    "addcmul": (lambda: gradwright.addcmul(half(0.0), half(300.0), half(300.0), value=0.1), half(9000.0)),
     "mse_loss": (lambda: F.mse_loss(half(500.0, 0.0, 0.0, 0.0), half(0.0, 0.0, 0.0, 0.0)), half(62500.0).reshape(())),
-    "logaddexp": (lambda: runtime.logaddexp(half(12.0), half(12.0)), half(12.6931)),
-    "0-dim with a number": (lambda: runtime.tensor(0.3333, dtype=runtime.float16) * 1e5, half(33312.0).reshape(())),
-    "0-dim float64": (lambda: half(0.25) * runtime.tensor(1e5, dtype=runtime.float64), half(25000.0)),
+    "logaddexp": (lambda: gradwright.logaddexp(half(12.0), half(12.0)), half(12.6931)),
+    "0-dim with a number": (
+        lambda: gradwright.tensor(0.3333, dtype=gradwright.float16) * 1e5,
+        half(33312.0).reshape(()),
+    ),
+    "0-dim float64": (lambda: half(0.25) * gradwright.tensor(1e5, dtype=gradwright.float64), half(25000.0)),
     "in place": (lambda: half(0.3333).mul_(1e5), half(33312.0)),
-    "sum of many": (lambda: runtime.ones(4096, dtype=runtime.bfloat16).sum(), half(4096.0, dtype=runtime.bfloat16)[0]),
+    "sum of many": (
+        lambda: gradwright.ones(4096, dtype=gradwright.bfloat16).sum(),
+        half(4096.0, dtype=gradwright.bfloat16)[0],
+    ),
     "cosine_similarity": (lambda: F.cosine_similarity(half(500.0, 0.0), half(400.0, 300.0), 0), half(0.8).reshape(())),
     "nan_to_num": (
-        lambda: half(float("nan"), float("inf"), dtype=runtime.bfloat16).nan_to_num(),
-        half(0.0, runtime.finfo(runtime.bfloat16).max, dtype=runtime.bfloat16),
+        lambda: half(float("nan"), float("inf"), dtype=gradwright.bfloat16).nan_to_num(),
+        half(0.0, gradwright.finfo(gradwright.bfloat16).max, dtype=gradwright.bfloat16),
     ),
 }
 
@@ -200,45 +214,45 @@ def test_gradient_of_gelu_far_from_zero(approximate: str) -> None:
     x = half(-400.0, -3.0, 400.0).requires_grad_()
     F.gelu(x, approximate=approximate).sum().backward()
     assert x.grad is not None
-    assert x.grad.dtype is runtime.float16
+    assert x.grad.dtype is gradwright.float16
     assert x.grad.tolist()[::2] == [0.0, 1.0]
 
 
 def test_gradients_of_a_composite_in_float32() -> None:
     x = half(1000.0, 2000.0).requires_grad_()
-    runtime.rms_norm(x, [2]).sum().backward()
+    gradwright.rms_norm(x, [2]).sum().backward()
     assert x.grad is not None
-    assert x.grad.dtype is runtime.float16
+    assert x.grad.dtype is gradwright.float16
     assert np.isfinite(x.grad.tolist()).all()
 
 
 @pytest.mark.parametrize("dtype", HALVES)
 def test_a_model_in_half_precision(dtype: str) -> None:
-    runtime.manual_seed(0)
-    model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 2)).to(getattr(runtime, dtype))
-    out = model(runtime.randn(3, 4, dtype=getattr(runtime, dtype)))
-    assert out.dtype is getattr(runtime, dtype)
+    gradwright.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 2)).to(getattr(gradwright, dtype))
+    out = model(gradwright.randn(3, 4, dtype=getattr(gradwright, dtype)))
+    assert out.dtype is getattr(gradwright, dtype)
     (out * out).mean().backward()
     for parameter in model.parameters():
         assert parameter.grad is not None
-        assert parameter.grad.dtype is getattr(runtime, dtype)
+        assert parameter.grad.dtype is getattr(gradwright, dtype)
 
 
 def test_comparisons_round_numbers_to_the_elements() -> None:
-    for dtype in (runtime.float16, runtime.bfloat16):
-        assert (runtime.tensor([0.333], dtype=dtype) == 0.333).tolist() == [True]
+    for dtype in (gradwright.float16, gradwright.bfloat16):
+        assert (gradwright.tensor([0.333], dtype=dtype) == 0.333).tolist() == [True]
 
 
 def test_gradients_of_broadcast_operands_are_summed_in_float32() -> None:
-    x = runtime.ones(1, dtype=runtime.bfloat16, requires_grad=True)
-    (x * runtime.ones(4096, dtype=runtime.bfloat16)).sum().backward()
+    x = gradwright.ones(1, dtype=gradwright.bfloat16, requires_grad=True)
+    (x * gradwright.ones(4096, dtype=gradwright.bfloat16)).sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [4096.0]
 
 
 def test_mixed_floating_types_are_left_to_the_kernel() -> None:
     with pytest.raises(RuntimeError, match="same dtype"):
-        runtime.mm(runtime.ones(2, 2, dtype=runtime.float16), runtime.ones(2, 2))
+        gradwright.mm(gradwright.ones(2, 2, dtype=gradwright.float16), gradwright.ones(2, 2))
 
 
 def test_composites_with_formulas_of_their_own_compute_in_float32_too() -> None:
@@ -253,7 +267,7 @@ def test_composites_with_formulas_of_their_own_compute_in_float32_too() -> None:
         in_float32=True,
     )
     result = operator(half(300.0, 0.0, 0.0, 0.0))
-    assert result.dtype is runtime.float16
+    assert result.dtype is gradwright.float16
     assert result.item() == 22496.0
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from runtime import native
 from runtime.base import layouts, modes
@@ -16,7 +16,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
 
 Array = np.ndarray[Any, Any]
-X = runtime.arange(24.0).reshape(2, 3, 4)
+X = gradwright.arange(24.0).reshape(2, 3, 4)
 
 
 def strides(tensor: Tensor) -> tuple[int, ...]:
@@ -40,16 +40,16 @@ CONTIGUOUS: dict[str, Callable[[Tensor], Tensor]] = {
     "cumprod": lambda x: x.cumprod(0),
     "logcumsumexp": lambda x: x.logcumsumexp(0),
     "cummax": lambda x: x.cummax(0)[0],
-    "cat": lambda x: runtime.cat([x, x]),
-    "stack": lambda x: runtime.stack([x, x]),
+    "cat": lambda x: gradwright.cat([x, x]),
+    "stack": lambda x: gradwright.stack([x, x]),
     "roll": lambda x: x.roll([1], [0]),
     "tril": lambda x: x.tril(),
     "masked_fill": lambda x: x.masked_fill(x > 3, 0),
     "prod": lambda x: x.unsqueeze(0).prod(2, keepdim=True),
     "amax": lambda x: x.unsqueeze(0).amax(2, keepdim=True),
-    "rms_norm": lambda x: runtime.rms_norm(x, [x.shape[-1]]),
+    "rms_norm": lambda x: gradwright.rms_norm(x, [x.shape[-1]]),
     "repeat": lambda x: x.repeat(2, 2),
-    "logsigmoid": lambda x: runtime.nn.functional.logsigmoid(x),
+    "logsigmoid": lambda x: gradwright.nn.functional.logsigmoid(x),
 }
 
 
@@ -65,63 +65,63 @@ def test_results_of_transposed_inputs_are_contiguous(name: str) -> None:
 
 @pytest.mark.usefixtures("way")
 def test_element_wise_results_lie_as_the_first_operand_that_tells() -> None:
-    x, y = X.permute(2, 0, 1), runtime.ones(4, 2, 3)
+    x, y = X.permute(2, 0, 1), gradwright.ones(4, 2, 3)
     assert strides(x.exp()) == (1, 12, 4)
     assert strides(x + y) == (1, 12, 4)
     assert strides(y + x) == (6, 3, 1)
-    assert strides(runtime.ones(3) + x) == (1, 12, 4)
-    assert strides(runtime.ones(2, 3).t() * runtime.ones(2, 1, 1)) == (6, 1, 3)
-    assert strides(runtime.rsub(y, x)) == (1, 12, 4)  # subtracts the first from the second
+    assert strides(gradwright.ones(3) + x) == (1, 12, 4)
+    assert strides(gradwright.ones(2, 3).t() * gradwright.ones(2, 1, 1)) == (6, 1, 3)
+    assert strides(gradwright.rsub(y, x)) == (1, 12, 4)  # subtracts the first from the second
     assert strides(x.double() > y) == (1, 12, 4)  # dtypes that have to be brought together
-    assert strides(runtime.where(y > 0, x, y)) == (6, 3, 1)
+    assert strides(gradwright.where(y > 0, x, y)) == (6, 3, 1)
     assert strides(x[:, :, ::2] * 2) == (1, 8, 4)  # no gaps
 
 
 @pytest.mark.usefixtures("way")
 def test_what_is_expanded_gets_elements_of_its_own() -> None:
-    x = runtime.arange(4.0).expand(2, 3, 4)
-    for out in (x.clone(), x.exp(), x.float_power(2), x.nan_to_num(), runtime.zeros_like(x), x.double(), x + x):
+    x = gradwright.arange(4.0).expand(2, 3, 4)
+    for out in (x.clone(), x.exp(), x.float_power(2), x.nan_to_num(), gradwright.zeros_like(x), x.double(), x + x):
         assert strides(out) == (12, 4, 1)
-    y = runtime.ones(3, 1).expand(3, 4).t()  # only one dimension tells
+    y = gradwright.ones(3, 1).expand(3, 4).t()  # only one dimension tells
     assert strides(y.clone()) == (3, 1)
 
 
 @pytest.mark.usefixtures("way")
 def test_copies_keep_the_order_of_dimensions() -> None:
     x = X.permute(1, 2, 0)
-    for out in (x.clone(), x.flip(0), x.double(), runtime.zeros_like(x), runtime.rand_like(x), x.sort(0)[0]):
+    for out in (x.clone(), x.flip(0), x.double(), gradwright.zeros_like(x), gradwright.rand_like(x), x.sort(0)[0]):
         assert strides(out) == (4, 1, 12)
     for out in x.sort(-1):
         assert strides(out) == (4, 1, 12)
     assert strides(x[:, ::2].clone()) == (2, 1, 6)
     assert strides(x[:, ::2].select_scatter(x[0, ::2], 0, 1)) == (4, 2, 12)  # the gaps, too
-    index = runtime.tensor([1, 0])
+    index = gradwright.tensor([1, 0])
     assert strides(x[index]) == (8, 1, 4)
     assert strides(x.index_fill(0, index, 1.0)) == (4, 1, 12)
-    assert strides(runtime.nonzero(x > 3)) == (1, 20)
+    assert strides(gradwright.nonzero(x > 3)) == (1, 20)
 
 
 @pytest.mark.usefixtures("way")
 def test_memory_formats_are_obeyed() -> None:
-    x = runtime.ones(2, 3, 4, 5)
-    last = x.contiguous(memory_format=runtime.channels_last)
-    assert strides(last) == strides(x.to(memory_format=runtime.channels_last)) == (60, 1, 15, 3)
-    assert last.is_contiguous(memory_format=runtime.channels_last)
-    assert last.contiguous(memory_format=runtime.channels_last) is last
-    assert last.to(memory_format=runtime.preserve_format) is last
+    x = gradwright.ones(2, 3, 4, 5)
+    last = x.contiguous(memory_format=gradwright.channels_last)
+    assert strides(last) == strides(x.to(memory_format=gradwright.channels_last)) == (60, 1, 15, 3)
+    assert last.is_contiguous(memory_format=gradwright.channels_last)
+    assert last.contiguous(memory_format=gradwright.channels_last) is last
+    assert last.to(memory_format=gradwright.preserve_format) is last
     assert strides(last.clone()) == strides(last.exp()) == strides(last)
-    assert last.clone(memory_format=runtime.contiguous_format).is_contiguous()
-    assert runtime.zeros_like(last, memory_format=runtime.contiguous_format).is_contiguous()
-    assert strides(runtime.empty(2, 3, 4, 5, memory_format=runtime.channels_last)) == strides(last)
+    assert last.clone(memory_format=gradwright.contiguous_format).is_contiguous()
+    assert gradwright.zeros_like(last, memory_format=gradwright.contiguous_format).is_contiguous()
+    assert strides(gradwright.empty(2, 3, 4, 5, memory_format=gradwright.channels_last)) == strides(last)
     with pytest.raises(RuntimeError, match="required rank 4 tensor"):
-        x[0].clone(memory_format=runtime.channels_last)
+        x[0].clone(memory_format=gradwright.channels_last)
     with pytest.raises(RuntimeError, match="preserve memory format is unsupported"):
-        x.contiguous(memory_format=runtime.preserve_format)
+        x.contiguous(memory_format=gradwright.preserve_format)
 
 
 def test_a_kernel_registered_at_run_time_decides_by_itself() -> None:
     """What it gives is what the caller gets: it is a function on Tensors."""
-    library = runtime.library.Library("aten", "IMPL", "CPU")
+    library = gradwright.library.Library("aten", "IMPL", "CPU")
     try:
         with pytest.warns(UserWarning, match="Overriding"):
             library.impl("cumsum", lambda x, dim, dtype=None: x.t().contiguous().t(), "CPU")
@@ -163,7 +163,7 @@ def test_the_native_loops_lie_as_the_rule_says() -> None:
         a, b = random_array(rng, shape), random_array(rng, kept)
         if rng.random() < 0.5:
             a, b = b, a
-        for function, operands in ((runtime.add, (a, b)), (runtime.exp, (a,)), (runtime.clone, (a,))):
+        for function, operands in ((gradwright.add, (a, b)), (gradwright.exp, (a,)), (gradwright.clone, (a,))):
             made = function(*map(wrap, operands))._array
             wanted = layouts.iterated(np.ascontiguousarray(made), *operands)
             significant = [i for i, size in enumerate(made.shape) if size > 1]
@@ -173,11 +173,11 @@ def test_the_native_loops_lie_as_the_rule_says() -> None:
 
 @pytest.mark.skipif(not native.is_available(), reason="compares with the core")
 def test_element_wise_calls_stay_native_in_any_layout() -> None:
-    x, y = X.permute(2, 0, 1), runtime.ones(4, 2, 3)
+    x, y = X.permute(2, 0, 1), gradwright.ones(4, 2, 3)
     for function in (
-        lambda: runtime.addcmul(y, x, y),
-        lambda: runtime.nn.functional.silu(x),
-        lambda: runtime.lerp(x, y, 0.5),
+        lambda: gradwright.addcmul(y, x, y),
+        lambda: gradwright.nn.functional.silu(x),
+        lambda: gradwright.lerp(x, y, 0.5),
     ):
         (record,) = native.explain(function).records
         assert (record.fast, record.kernel) != (True, "Python's kernel"), record

@@ -12,15 +12,15 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated.registry import OPERATORS
-from runtime import nn, optim
+from gradwright import nn, optim
+from gradwright.nn import functional as F
+from gradwright.testing import operator_function, sample_inputs
 from runtime.base.meta_array import MetaArray, strided
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import meta_sizes
 from runtime.load.operator_info import OperatorInfo
-from runtime.nn import functional as F
-from runtime.testing import operator_function, sample_inputs
 from support.properties import Properties
 
 properties = Properties()
@@ -54,7 +54,7 @@ OWN_STRIDES = frozenset(("linalg_lstsq",))
 def on_meta(value: Any) -> Any:
     if isinstance(value, Tensor):
         array = value._array
-        out = runtime.empty(0, device="meta")
+        out = gradwright.empty(0, device="meta")
         made = type(out)._make_subclass(type(out), out)
         made._array = strided(array.shape, array.dtype, array.strides)
         return made.requires_grad_() if value.requires_grad else made
@@ -65,7 +65,7 @@ def turned(value: Any) -> Any:
     """Tensors that lie in another order."""
     if isinstance(value, Tensor) and value.dim() > 1:
         if value.dim() == 4:
-            made = value.detach().contiguous(memory_format=runtime.channels_last)
+            made = value.detach().contiguous(memory_format=gradwright.channels_last)
         else:
             made = value.detach().transpose(0, -1).contiguous().transpose(0, -1)
         return wrap(made._array).requires_grad_(value.requires_grad)
@@ -107,13 +107,13 @@ def check(info: OperatorInfo, change: Callable[[Any], Any], backward: bool) -> N
             with pytest.raises(type(error)):
                 function(*meta_args, **meta_kwargs)
             continue
-        state = runtime.get_rng_state()
+        state = gradwright.get_rng_state()
         try:
             found = function(*meta_args, **meta_kwargs)
         except RuntimeError:
             assert info.name in VALUES | ELSEWHERE
             continue
-        assert runtime.equal(runtime.get_rng_state(), state)
+        assert gradwright.equal(gradwright.get_rng_state(), state)
         one, other = flat(wanted), flat(found)
         assert len(one) == len(other)
         for want, have in zip(one, other, strict=True):
@@ -137,8 +137,8 @@ def check_gradients(info: OperatorInfo, main: tuple[Any, Any], meta: tuple[Any, 
         outputs, inputs = ([each for each in tensors(of) if each.requires_grad] for of in (outputs, inputs))
         if not outputs:
             return []
-        ones = [runtime.ones_like(each) for each in outputs]
-        return runtime.autograd.grad(outputs, inputs, ones, allow_unused=True)
+        ones = [gradwright.ones_like(each) for each in outputs]
+        return gradwright.autograd.grad(outputs, inputs, ones, allow_unused=True)
 
     try:
         wanted = gradients(*main)
@@ -182,18 +182,18 @@ def test_operators_that_need_values_are_few_and_do() -> None:
 
 def test_large_calls_take_no_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    x = runtime.ones(100000, 100000, device="meta")
-    w = runtime.ones(100000, 70000, device="meta", requires_grad=True)
+    x = gradwright.ones(100000, 100000, device="meta")
+    w = gradwright.ones(100000, 70000, device="meta", requires_grad=True)
     out = F.layer_norm(F.gelu(x @ w), [70000]).softmax(-1)
     out.sum().backward()
     assert w.grad is not None
     assert (w.grad.shape, w.grad.stride(), w.grad.device.type) == (w.shape, w.stride(), "meta")
-    assert runtime.cat([x, x], 1).shape == (100000, 200000)
+    assert gradwright.cat([x, x], 1).shape == (100000, 200000)
     assert x.t().reshape(-1).shape == (10**10,)
     assert x.topk(50)[0].stride() == (50, 1)
-    assert runtime.linalg.svd(x, full_matrices=False)[1].shape == (100000,)
-    assert runtime.randn(10**6, 10**6, device="meta").numel() == 10**12
-    part = runtime.ones(100000, 100000, device="meta", requires_grad=True)
+    assert gradwright.linalg.svd(x, full_matrices=False)[1].shape == (100000,)
+    assert gradwright.randn(10**6, 10**6, device="meta").numel() == 10**12
+    part = gradwright.ones(100000, 100000, device="meta", requires_grad=True)
     part[10:50000].sum().backward()
     assert part.grad is not None
     assert part.grad.shape == part.shape
@@ -202,7 +202,7 @@ def test_large_calls_take_no_memory() -> None:
 
 def test_models_of_any_size() -> None:
     model = nn.TransformerEncoderLayer(4096, 32, 16384, batch_first=True, device="meta")
-    out = model(runtime.empty(16, 2048, 4096, device="meta"))
+    out = model(gradwright.empty(16, 2048, 4096, device="meta"))
     out.sum().backward()
     assert out.shape == (16, 2048, 4096)
     optimizer = optim.AdamW(model.parameters(), lr=1e-3)
@@ -215,20 +215,22 @@ def test_models_of_any_size() -> None:
         nn.Conv2d(3, 64, 7, 2, 3), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1), nn.Conv2d(64, 96, 3),
         nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(96, 1000),
     ).to("meta")  # fmt: skip
-    loss = F.cross_entropy(net(runtime.ones(256, 3, 224, 224, device="meta")), runtime.ones(256, device="meta").long())
+    loss = F.cross_entropy(
+        net(gradwright.ones(256, 3, 224, 224, device="meta")), gradwright.ones(256, device="meta").long()
+    )
     loss.backward()
     assert loss.shape == ()
     assert all(each.grad is not None and each.grad.shape == each.shape for each in net.parameters())
 
 
 def test_views_and_writes() -> None:
-    x = runtime.ones(4, 6, device="meta")
+    x = gradwright.ones(4, 6, device="meta")
     part = x[1:, ::2].t()
     assert part._base is x
     assert (part.shape, part.stride(), part.storage_offset()) == ((3, 3), (2, 6), 6)
     part.add_(1)
     assert x._version == part._version == 1
-    leaf = runtime.ones(4, 6, device="meta", requires_grad=True)
+    leaf = gradwright.ones(4, 6, device="meta", requires_grad=True)
     y = leaf * 2
     y[0].mul_(3)
     assert y.grad_fn is not None
@@ -240,13 +242,13 @@ def test_views_and_writes() -> None:
         x[0].expand(3, 6).add_(1)
     x.t_()
     assert x.shape == (6, 4)
-    out = runtime.empty(0, device="meta")
-    runtime.add(x, x, out=out)
+    out = gradwright.empty(0, device="meta")
+    gradwright.add(x, x, out=out)
     assert out.shape == (6, 4)
     with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
         x[0].add_(x)
     with pytest.raises(RuntimeError, match="same device"):
-        runtime.add(x, x, out=runtime.empty(0))
+        gradwright.add(x, x, out=gradwright.empty(0))
 
 
 @pytest.mark.parametrize(
@@ -258,37 +260,37 @@ def test_views_and_writes() -> None:
         (lambda x: float(x.sum()), RuntimeError, "cannot be called on meta"),
         (lambda x: x.tolist(), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
         (lambda x: x.cpu(), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
-        (lambda x: runtime.ones(2, 3).copy_(x), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
+        (lambda x: gradwright.ones(2, 3).copy_(x), NotImplementedError, "Cannot copy out of meta tensor; no data!"),
         (lambda x: x.numpy(), TypeError, "can't convert meta device type tensor to numpy"),
         (lambda x: np.asarray(x), TypeError, "can't convert meta device type tensor to numpy"),
         (lambda x: x.nonzero(), NotImplementedError, "depends on the values"),
         (lambda x: x[x > 0], NotImplementedError, "depends on the values"),
-        (lambda x: x + runtime.ones(2, 3), RuntimeError, "Expected all tensors to be on the same device"),
-        (lambda x: runtime.ones(3, 2) @ x, RuntimeError, "meta and cpu"),
+        (lambda x: x + gradwright.ones(2, 3), RuntimeError, "Expected all tensors to be on the same device"),
+        (lambda x: gradwright.ones(3, 2) @ x, RuntimeError, "meta and cpu"),
         (lambda x: x @ x, RuntimeError, r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"),
-        (lambda x: runtime.empty(2**60, device="meta"), RuntimeError, "addresses"),
+        (lambda x: gradwright.empty(2**60, device="meta"), RuntimeError, "addresses"),
         (lambda x: nn.Linear(2, 2, device="meta").to("cpu"), NotImplementedError, r"Module.to_empty\(\)"),
     ],
 )
 def test_what_is_refused(call: Callable[[Tensor], object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        call(runtime.ones(2, 3, device="meta"))
+        call(gradwright.ones(2, 3, device="meta"))
 
 
 def test_what_belongs_to_a_device() -> None:
-    x = runtime.ones(2, 3, device="meta")
+    x = gradwright.ones(2, 3, device="meta")
     assert repr(x) == "tensor(..., device='meta', size=(2, 3))"
-    assert repr((x.long() + 1).int()) == "tensor(..., device='meta', size=(2, 3), dtype=runtime.int32)"
+    assert repr((x.long() + 1).int()) == "tensor(..., device='meta', size=(2, 3), dtype=gradwright.int32)"
     assert (x.is_meta, x.device.type, x.get_device(), x.data_ptr()) == (True, "meta", -1, 0)
-    assert (x + runtime.tensor(1.0)).is_meta
-    assert x[runtime.tensor([0, 1])].is_meta
-    assert x.copy_(runtime.zeros(2, 3)).is_meta
-    assert runtime.zeros(2, 3).to("meta").is_meta
-    assert runtime.zeros_like(x, device="cpu").tolist() == [[0.0] * 3] * 2
-    assert runtime.tensor([1, 2], device="meta").dtype is runtime.int64
+    assert (x + gradwright.tensor(1.0)).is_meta
+    assert x[gradwright.tensor([0, 1])].is_meta
+    assert x.copy_(gradwright.zeros(2, 3)).is_meta
+    assert gradwright.zeros(2, 3).to("meta").is_meta
+    assert gradwright.zeros_like(x, device="cpu").tolist() == [[0.0] * 3] * 2
+    assert gradwright.tensor([1, 2], device="meta").dtype is gradwright.int64
     for other in (copy.deepcopy(x.t()), pickle.loads(pickle.dumps(x.t()))):
         assert (other.is_meta, other.shape, other.stride()) == (True, (3, 2), (1, 3))
-    with runtime.inference_mode():
+    with gradwright.inference_mode():
         assert (x + 1).is_inference()
 
 
@@ -298,44 +300,44 @@ def test_modules_come_and_go() -> None:
     layer.load_state_dict(nn.Linear(2, 3).state_dict())
     assert layer.weight.is_meta
     assert layer.to_empty(device="cpu").weight.device.type == "cpu"
-    assert list(layer(runtime.ones(1, 2)).shape) == [1, 3]
+    assert list(layer(gradwright.ones(1, 2)).shape) == [1, 3]
     other = nn.Linear(2, 3, device="meta")
     other.load_state_dict(nn.Linear(2, 3).state_dict(), assign=True)
     assert other.weight.device.type == "cpu"
 
 
 def test_the_default_device() -> None:
-    with runtime.device("meta"):
-        assert runtime.ones(2).is_meta
-        assert runtime.tensor([1]).is_meta
-        assert runtime.arange(3).is_meta
+    with gradwright.device("meta"):
+        assert gradwright.ones(2).is_meta
+        assert gradwright.tensor([1]).is_meta
+        assert gradwright.arange(3).is_meta
         assert nn.Linear(2, 3).weight.is_meta
-        assert not runtime.from_numpy(np.ones(2)).is_meta
-        assert not runtime.zeros(2, device="cpu").new_zeros(3).is_meta
-        with runtime.device("cpu"):
-            assert not runtime.ones(2).is_meta
-    assert not runtime.ones(2).is_meta
-    runtime.set_default_device("meta")
+        assert not gradwright.from_numpy(np.ones(2)).is_meta
+        assert not gradwright.zeros(2, device="cpu").new_zeros(3).is_meta
+        with gradwright.device("cpu"):
+            assert not gradwright.ones(2).is_meta
+    assert not gradwright.ones(2).is_meta
+    gradwright.set_default_device("meta")
     try:
-        assert runtime.ones(2).is_meta
+        assert gradwright.ones(2).is_meta
     finally:
-        runtime.set_default_device(None)
-    assert not runtime.ones(2).is_meta
+        gradwright.set_default_device(None)
+    assert not gradwright.ones(2).is_meta
 
 
 def test_tangents_have_no_data_either() -> None:
-    x = runtime.ones(3, 4, device="meta")
-    out, tangent = runtime.func.jvp(lambda each: (each @ each.t()).exp().sum(1), (x,), (x,))
+    x = gradwright.ones(3, 4, device="meta")
+    out, tangent = gradwright.func.jvp(lambda each: (each @ each.t()).exp().sum(1), (x,), (x,))
     assert (out.shape, tangent.shape, tangent.device.type) == ((3,), (3,), "meta")
 
 
 def test_a_custom_operator_says_how_results_look() -> None:
-    @runtime.library.custom_op("test_meta::doubled", mutates_args=())
+    @gradwright.library.custom_op("test_meta::doubled", mutates_args=())
     def doubled(x: Tensor) -> Tensor:
         return x * 2
 
     doubled.register_fake(lambda x: x.new_empty(7))
-    assert doubled(runtime.ones(3, device="meta")).shape == (7,)
+    assert doubled(gradwright.ones(3, device="meta")).shape == (7,)
 
 
 test_operator, test_properties_are_checked = properties.tests(least=2_420)

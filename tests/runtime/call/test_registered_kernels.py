@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
-from runtime.autograd import forward_ad
+from gradwright.autograd import forward_ad
+from gradwright.library import _scoped_library
+from gradwright.testing import as_function, operator_function, sample_inputs
 from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.call.facts import flat_tensors
 from runtime.call.kernel_table import TensorKernel, resolve
 from runtime.graph import forward
-from runtime.library import _scoped_library
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import as_function, operator_function, sample_inputs
 
-torch: Any = runtime
+torch: Any = gradwright
 
 
 def operator_of(info: OperatorInfo) -> Operator:
@@ -58,7 +58,7 @@ def drawn(random: np.random.Generator, like: Tensor) -> Tensor:
     values = random.standard_normal(array.shape)
     if array.dtype.kind == "c":
         values = values + 1j * random.standard_normal(array.shape)
-    return runtime.tensor(np.asarray(values, dtype=array.dtype))
+    return gradwright.tensor(np.asarray(values, dtype=array.dtype))
 
 
 def inner(ones: Any, others: Any) -> Any:
@@ -113,7 +113,7 @@ def derivatives(function: Callable[..., Any], inputs: tuple[Tensor, ...]) -> dic
     """First and second derivatives by each mode over each, in directions that are always the same."""
 
     def seeded(*args: Any) -> Any:
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
         return function(*args)
 
     random = np.random.default_rng(0)
@@ -138,29 +138,29 @@ def variants(info: OperatorInfo, dtype: str) -> Iterator[tuple[str, list[Any]]]:
     base, _, overload = (info.inplace or "").partition(".")
     inplace = getattr(operators, f"{base}_{overload or 'default'}", None)
     for sample in sample_inputs(info, dtype):
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
         plain = function(*sample.args, **sample.kwargs)
         results, count = flat_tensors([plain]), len(plain) if isinstance(plain, list | tuple) else 1
         first = sample.args[0] if sample.args else None
         fits = isinstance(first, Tensor) and isinstance(plain, Tensor) and plain.dtype == first.dtype
         if inplace is not None and fits and (plain.shape == first.shape or operator_of(info).view is not None):
             target = first * 1 if first.requires_grad else first.clone()
-            runtime.manual_seed(0)
+            gradwright.manual_seed(0)
             inplace(target, *sample.args[1:], **sample.kwargs)
             inputs = [x for x in sample.tensors() if target.requires_grad]
             total = inner([target], [drawn(np.random.default_rng(0), target)])
             yield "in place", [target, *gradients(total, inputs)]
         if operator_of(info).view is None and info.out and len(results) == count:
-            room = [runtime.empty_like(x) for x in results]
-            with runtime.no_grad():
-                runtime.manual_seed(0)
+            room = [gradwright.empty_like(x) for x in results]
+            with gradwright.no_grad():
+                gradwright.manual_seed(0)
                 function(*sample.args, **sample.kwargs, out=room[0] if isinstance(plain, Tensor) else room)
             yield "out", room
         called, inputs = as_function(info, sample)
         if inputs and not info.random and "CompositeImplicitAutograd" not in operator_of(info).built_in:
-            stacked = [runtime.stack([x.detach(), x.detach() * 0.5]) for x in inputs]
+            stacked = [gradwright.stack([x.detach(), x.detach() * 0.5]) for x in inputs]
             try:
-                yield "vmap", list(runtime.vmap(called, randomness="same")(*stacked))
+                yield "vmap", list(gradwright.vmap(called, randomness="same")(*stacked))
             except RuntimeError:
                 yield "vmap", []
 
@@ -250,7 +250,7 @@ COMPUTING: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 def test_a_kernel_made_of_operators_changes_nothing(name: str, constant: int | None) -> None:
     kernel, called = COMPUTING[name]
     random = np.random.default_rng(7)
-    pair = [runtime.tensor(random.uniform(0.5, 2.0, (3, 3))) for _ in range(2)]
+    pair = [gradwright.tensor(random.uniform(0.5, 2.0, (3, 3))) for _ in range(2)]
     free = [x.requires_grad_() for i, x in enumerate(pair) if i != constant]
 
     def function(*tensors: Tensor) -> Any:
@@ -262,8 +262,8 @@ def test_a_kernel_made_of_operators_changes_nothing(name: str, constant: int | N
 
     def everything() -> list[tuple[str, str, list[Any]]]:
         found = derivatives(function, tuple(free))
-        batches = [runtime.stack([x.detach(), x.detach() * 0.5]) for x in free]
-        found["vmap"] = list(runtime.vmap(function, randomness="same")(*batches))
+        batches = [gradwright.stack([x.detach(), x.detach() * 0.5]) for x in free]
+        found["vmap"] = list(gradwright.vmap(function, randomness="same")(*batches))
         return [("x, y", kind, items) for kind, items in found.items()]
 
     wanted = everything()
@@ -329,12 +329,12 @@ LIST = "pieces(Tensor self) -> Tensor[]"
 def test_the_number_of_results_is_checked(key: str, schema: str, result: Callable[..., Any], returned: str) -> None:
     operator = Operator(schema, len, {key: result})
     with pytest.raises(RuntimeError, match=f"(?s){returned}.*schema: {re.escape(schema)}"):
-        operator(runtime.ones(2, 2))
+        operator(gradwright.ones(2, 2))
 
 
 def test_results_may_come_as_tuple_or_list() -> None:
     for made in (tuple, list):
-        first, second = Operator(PAIR, len, {"CPU": lambda x, made=made: made((x, -x))})(runtime.ones(2))
+        first, second = Operator(PAIR, len, {"CPU": lambda x, made=made: made((x, -x))})(gradwright.ones(2))
         assert (first.tolist(), second.tolist()) == ([1, 1], [-1, -1])
-        pieces = Operator(LIST, len, {"CPU": lambda x, made=made: made((x, x, x))})(runtime.ones(2))
+        pieces = Operator(LIST, len, {"CPU": lambda x, made=made: made((x, x, x))})(gradwright.ones(2))
         assert len(pieces) == 3

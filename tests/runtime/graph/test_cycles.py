@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
-from runtime import Tensor
-from runtime.autograd import grad
-from runtime.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
+import gradwright
+from gradwright import Tensor
+from gradwright.autograd import grad
+from gradwright.autograd.graph import register_multi_grad_hook, saved_tensors_hooks
 from runtime.base.state import Extra
 from runtime.graph import engine
 from runtime.graph.node import Node, OutputEdge, accumulator
@@ -39,7 +39,7 @@ def no_collection_by_itself() -> Iterator[None]:
 
 
 def leaf() -> Tensor:
-    return runtime.ones(2, requires_grad=True)
+    return gradwright.ones(2, requires_grad=True)
 
 
 def member(name: str) -> Callable[[], Any]:
@@ -105,7 +105,7 @@ def numbers_that_lead_on(function: Callable[[Tensor], Tensor]) -> Callable[[], A
 
 
 def through_saved_list() -> Any:
-    index = runtime.tensor([0, 1])
+    index = gradwright.tensor([0, 1])
     held = Held((leaf() * 1)[index] * 2)
     index.extra.level = held
     return held
@@ -206,7 +206,7 @@ def through_write() -> Any:
     x = leaf()
     held = Held()
     y = x * 1
-    z = y * runtime.ones(2, requires_grad=True)
+    z = y * gradwright.ones(2, requires_grad=True)
     y.add_(z)
     y.extra.level = held
     return held
@@ -250,7 +250,7 @@ CYCLES: dict[str, Callable[[], Any]] = {
     **{f"Node.{name}": node_member(name) for name in ("edges", "shape", "dtype")},
     **{f"NodeExtra.{name}": node_extra_member(name) for name in ("hooks", "prehooks", "tensor_hooks", "metadata")},
     "saved inputs": numbers_that_lead_on(lambda x: x * x),
-    "saved optional": numbers_that_lead_on(lambda x: runtime.nn.functional.layer_norm(x, (2,), x, x)),
+    "saved optional": numbers_that_lead_on(lambda x: gradwright.nn.functional.layer_norm(x, (2,), x, x)),
     **{
         name.removeprefix("through_").replace("_", " "): function
         for name, function in list(globals().items())
@@ -287,7 +287,7 @@ def test_training_with_recorded_gradients_does_not_grow() -> None:
     gc.enable()
     alive: list[weakref.ref[Any]] = []
     for _ in range(2_000):
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         (x * x * x).sum().backward(create_graph=True)
         alive += [weakref.ref(x), weakref.ref(x.grad.grad_fn)]
     del x
@@ -297,7 +297,7 @@ def test_training_with_recorded_gradients_does_not_grow() -> None:
 
 
 def test_a_step_that_differentiates_its_gradient_leaves_nothing() -> None:
-    x = runtime.ones(3, requires_grad=True)
+    x = gradwright.ones(3, requires_grad=True)
 
     def step() -> None:
         (g,) = grad((x * x * x).sum(), x, create_graph=True)
@@ -367,7 +367,7 @@ def test_a_cleared_object_can_be_looked_at() -> None:
                 lambda: self.node.next_functions,
                 lambda: self.node.metadata,
                 lambda: self.node._saved_self,
-                lambda: self.node(runtime.ones(2)),
+                lambda: self.node(gradwright.ones(2)),
                 lambda: repr(self.tensor),
             ):
                 try:

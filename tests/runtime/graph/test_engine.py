@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime.autograd import backward, enable_grad, grad, no_grad
+from gradwright.autograd import backward, enable_grad, grad, no_grad
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.node import AccumulateGrad, Node, OutputEdge, next_sequence_nr

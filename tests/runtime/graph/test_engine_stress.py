@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-import runtime
-from runtime import Tensor, native
-from runtime.autograd import Function, grad
+import gradwright
+from gradwright import Tensor
+from gradwright.autograd import Function, grad
+from runtime import native
 from runtime.graph import engine
 from runtime.graph.node import Node
 from support.handmade import Kept
@@ -24,7 +25,7 @@ CHAIN = 300_000 if native.is_available() else 40_000
 
 
 def chain(x: Tensor, length: int) -> Tensor:
-    c = runtime.ones(x.shape)
+    c = gradwright.ones(x.shape)
     y = x
     for _ in range(length):
         y = y * c
@@ -33,7 +34,7 @@ def chain(x: Tensor, length: int) -> Tensor:
 
 def used_leaf() -> Tensor:
     """A leaf that has had a gradient: nothing of it is made in Python when it gets another one."""
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     (x * 2).sum().backward()
     x.grad = None
     return x
@@ -91,7 +92,7 @@ def quick_switching() -> Iterator[None]:
 def nothing_is_left() -> Iterator[None]:
     yield
     assert engine.current_run() is None
-    assert runtime.is_grad_enabled()
+    assert gradwright.is_grad_enabled()
 
 
 class Pass(Function):
@@ -114,7 +115,7 @@ class Pass(Function):
 
 
 def test_threads_add_to_the_same_leaves() -> None:
-    leaves = [runtime.ones(3, requires_grad=True) for _ in range(4)]
+    leaves = [gradwright.ones(3, requires_grad=True) for _ in range(4)]
 
     def work(number: int) -> None:
         for step in range(60):
@@ -126,7 +127,7 @@ def test_threads_add_to_the_same_leaves() -> None:
             (y * (1 if step % 2 else -1)).sum().backward(inputs=leaves if step % 5 == 0 else None)
 
     assert in_threads(6, work) == []
-    shared, leaves = leaves, [runtime.ones(3, requires_grad=True) for _ in range(4)]
+    shared, leaves = leaves, [gradwright.ones(3, requires_grad=True) for _ in range(4)]
     for number in range(6):
         work(number)
     assert shared[1].grad.tolist() != [0.0] * 3
@@ -134,7 +135,7 @@ def test_threads_add_to_the_same_leaves() -> None:
 
 
 def test_threads_run_the_same_graph() -> None:
-    x = runtime.ones(3, requires_grad=True)
+    x = gradwright.ones(3, requires_grad=True)
     y = (x * x + x).tanh()
     for _ in range(20):
         y = (y * x).clone()
@@ -153,7 +154,7 @@ def test_threads_run_the_same_graph() -> None:
 
 def test_threads_free_the_same_graph() -> None:
     for _ in range(20):
-        x = runtime.ones(3, requires_grad=True)
+        x = gradwright.ones(3, requires_grad=True)
         y = x
         for step in range(60):
             y = y * x
@@ -167,7 +168,7 @@ def test_threads_free_the_same_graph() -> None:
             out = box[0]
             if number == 3:
                 box.clear()
-            out.backward(runtime.ones(3))
+            out.backward(gradwright.ones(3))
             done.append(number)
 
         errors = in_threads(4, work)
@@ -198,7 +199,7 @@ def test_threads_meet_at_a_fresh_leaf() -> None:
             x.sum().backward()
             assert sorted(state["done"]) == ["accumulated"] * 2 + ["after"] * 2 + ["leaf"] * 2
             state["total"] += 1
-        state["x"], state["done"] = runtime.ones(2, requires_grad=True), []
+        state["x"], state["done"] = gradwright.ones(2, requires_grad=True), []
 
     in_rounds(8, 150, work, after)
     assert state["total"] == 150
@@ -229,7 +230,7 @@ def test_threads_meet_at_a_fresh_node() -> None:
             assert y.grad is not None
             assert state["x"].grad.tolist() == [18.0, 18.0]
             state["total"] += 1
-        x = state["x"] = runtime.ones(2, requires_grad=True)
+        x = state["x"] = gradwright.ones(2, requires_grad=True)
         state["y"], state["done"] = x * 2, []
 
     in_rounds(8, 100, work, after)
@@ -238,14 +239,14 @@ def test_threads_meet_at_a_fresh_node() -> None:
 
 def test_gradients_are_taken_away_and_recorded_meanwhile() -> None:
     """Nobody can say what is left; but whatever a thread sees is a gradient."""
-    x = runtime.ones(3, requires_grad=True)
+    x = gradwright.ones(3, requires_grad=True)
 
     def work(number: int) -> None:
         for step in range(40):
             if number == 0:
                 x.grad = None
             elif number == 1:
-                x.grad = runtime.ones(3)
+                x.grad = gradwright.ones(3)
             else:
                 (x * x).sum().backward(create_graph=number == 2 and step % 2 == 0)
             found = x.grad
@@ -275,7 +276,7 @@ def test_threads_look_at_what_another_frees() -> None:
             messages.add(str(error)[:56])
 
     def after() -> None:
-        x = runtime.full((2,), 2.0, requires_grad=True)
+        x = gradwright.full((2,), 2.0, requires_grad=True)
         state["y"] = x * x
         state["z"] = Kept.apply(state["y"]).sum()
 
@@ -299,7 +300,7 @@ def test_other_threads_have_their_turns() -> None:
         thread = threading.Thread(target=look)
         thread.start()
         started.set()
-        y.backward(runtime.ones(2))
+        y.backward(gradwright.ones(2))
         stop.set()
         thread.join()
         assert x.grad is not None
@@ -312,14 +313,14 @@ def test_other_threads_have_their_turns() -> None:
 
 
 def test_backward_within_hooks() -> None:
-    x, other = runtime.ones(2, requires_grad=True), runtime.ones(2, requires_grad=True)
+    x, other = gradwright.ones(2, requires_grad=True), gradwright.ones(2, requires_grad=True)
     order: list[str] = []
 
     def inner(name: str) -> Callable[..., None]:
         def hook(*_: Any) -> None:
             order.append(name)
             outer = engine.current_run()
-            with runtime.enable_grad():
+            with gradwright.enable_grad():
                 (other * 3).sum().backward()
                 (found,) = grad((other * other).sum(), other)
             assert found.tolist() == [2.0, 2.0]
@@ -340,14 +341,14 @@ def test_backward_within_hooks() -> None:
 
 @pytest.mark.parametrize("deepest", [60, 2000])
 def test_backward_within_backward_goes_deep(deepest: int) -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     depths: list[int] = []
 
     def descend(depth: int) -> Callable[[], None]:
         def action() -> None:
             depths.append(depth)
             if depth < deepest:
-                with runtime.enable_grad():
+                with gradwright.enable_grad():
                     (Pass.apply(x * 2, descend(depth + 1)) * x).sum().backward()
 
         return action
@@ -358,10 +359,10 @@ def test_backward_within_backward_goes_deep(deepest: int) -> None:
 
 
 def test_a_backward_without_end_is_an_error() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
 
     def again() -> None:
-        with runtime.enable_grad():
+        with gradwright.enable_grad():
             Pass.apply(x * 2, again).sum().backward()
 
     with pytest.raises(RecursionError):
@@ -370,7 +371,7 @@ def test_a_backward_without_end_is_an_error() -> None:
 
 
 def test_the_same_graph_again_within_its_backward() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     inner: list[Tensor] = []
 
     def action() -> None:
@@ -393,7 +394,7 @@ class Failed(Exception):
 
 @pytest.mark.parametrize("place", ["tensor", "before", "after", "leaf", "accumulated", "before leaf", "function"])
 def test_what_raises_leaves_the_engine_usable(place: str) -> None:
-    x, w = runtime.ones(2, requires_grad=True), runtime.ones(2, requires_grad=True)
+    x, w = gradwright.ones(2, requires_grad=True), gradwright.ones(2, requires_grad=True)
     failing = True
 
     def fail(*_: Any) -> None:
@@ -429,7 +430,7 @@ def test_what_raises_leaves_the_engine_usable(place: str) -> None:
 
 
 def test_wrong_gradients_are_errors() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
 
     class Bad(Node):
         __slots__ = ("given",)
@@ -446,7 +447,7 @@ def test_wrong_gradients_are_errors() -> None:
             y.sum().backward()
     y = x * 2
     node = Bad((y.grad_fn,), (2,), y._array.dtype)
-    node.given = (runtime.ones(3),)
+    node.given = (gradwright.ones(3),)
     y._edge = node
     with pytest.raises(RuntimeError, match="invalid gradient"):
         y.sum().backward()
@@ -464,7 +465,7 @@ def test_it_can_be_interrupted(towards: bool) -> None:
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
         with pytest.raises(KeyboardInterrupt):
-            y.backward(runtime.ones(2), inputs=[x] if towards else None)
+            y.backward(gradwright.ones(2), inputs=[x] if towards else None)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -477,7 +478,7 @@ def test_it_can_be_interrupted(towards: bool) -> None:
 
 
 def test_long_graphs_disappear_in_a_small_stack() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     box: list[Any] = [chain(x, CHAIN), chain(x, 10).tanh()]
     for step in range(20_000):  # through saved Tensors, outputs of other Nodes and Python's Nodes
         box[1] = box[1] * box[1] if step % 3 else Pass.apply(box[1], len)
@@ -494,7 +495,7 @@ def test_long_graphs_disappear_in_a_small_stack() -> None:
 
 
 def test_long_graphs_in_cycles_disappear() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     y = chain(x, 50_000)
     y.grad_fn.metadata["itself"] = y
     reference = weakref.ref(y)
@@ -504,7 +505,7 @@ def test_long_graphs_in_cycles_disappear() -> None:
 
 
 def test_the_graph_goes_while_it_runs() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     counts: list[int] = []
 
     def let_go(*_: Any) -> None:
@@ -526,7 +527,7 @@ def test_the_graph_goes_while_it_runs() -> None:
 
 
 def test_hooks_that_take_themselves_away() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     y = x * 3
     handles: list[Any] = []
     calls: list[str] = []
@@ -549,7 +550,7 @@ def test_hooks_that_take_themselves_away() -> None:
 
 
 def test_hooks_registered_on_the_way() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     calls: list[str] = []
     y = x * 3
 

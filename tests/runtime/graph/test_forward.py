@@ -13,27 +13,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
-from runtime.autograd import forward_ad, grad
+from gradwright.autograd import forward_ad, grad
+from gradwright.testing import sample_inputs
 from runtime.base import modes
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.graph import forward
 from runtime.graph.node import Node
-from runtime.testing import sample_inputs
 from support.documents import ROOT
 
 Function = Callable[..., Any]
 
 
 def x(*values: float, requires_grad: bool = False) -> Any:
-    return runtime.tensor(list(values), dtype=runtime.float64, requires_grad=requires_grad)
+    return gradwright.tensor(list(values), dtype=gradwright.float64, requires_grad=requires_grad)
 
 
 def number(value: float) -> Any:
-    return runtime.tensor(value, dtype=runtime.float64)
+    return gradwright.tensor(value, dtype=gradwright.float64)
 
 
 def tangent_of(tensor: Tensor) -> Any:
@@ -47,9 +47,9 @@ def derivative(function: Function) -> Function:
         level = forward.enter()
         try:
             dual = at.view_as(at)
-            forward.set_tangent(dual, runtime.ones_like(at), level)
+            forward.set_tangent(dual, gradwright.ones_like(at), level)
             tangent = forward.tangent_of(function(dual), level)
-            return runtime.zeros_like(at) if tangent is None else tangent
+            return gradwright.zeros_like(at) if tangent is None else tangent
         finally:
             forward.leave(level)
 
@@ -86,12 +86,12 @@ def test_levels_are_not_confused() -> None:
 def test_derivatives_of_derivatives() -> None:
     at = number(0.7)
     expected = [math.sin(0.7), math.cos(0.7), -math.sin(0.7), -math.cos(0.7), math.sin(0.7)]
-    function: Function = runtime.sin
+    function: Function = gradwright.sin
     for want in expected:
         assert function(at).item() == pytest.approx(want, rel=1e-12)
         function = derivative(function)
     # saved results: the derivative of exp is made of its result
-    assert derivative(derivative(derivative(runtime.exp)))(at).item() == pytest.approx(math.exp(0.7))
+    assert derivative(derivative(derivative(gradwright.exp)))(at).item() == pytest.approx(math.exp(0.7))
     third = derivative(derivative(derivative(lambda a: (a.tanh() * a).sqrt())))
     step = 1e-4
     second = derivative(derivative(lambda a: (a.tanh() * a).sqrt()))
@@ -108,7 +108,7 @@ def test_mixed_derivatives() -> None:
 
 def test_inner_levels_in_writes_and_views() -> None:
     def function(a: Any) -> Any:
-        room = runtime.zeros(3, dtype=runtime.float64)
+        room = gradwright.zeros(3, dtype=gradwright.float64)
         view = room[1]
         view.copy_(a)
         view.mul_(a)
@@ -175,10 +175,10 @@ def test_closing_a_level_frees_its_tangents() -> None:
 
 
 def test_a_view_made_before_its_base_has_a_tangent() -> None:
-    base = runtime.from_numpy(np.zeros((4, 6))[::2, 1::2])  # not dense
+    base = gradwright.from_numpy(np.zeros((4, 6))[::2, 1::2])  # not dense
     row, part = base[1], base.t()[1:, 0]
     with forward_ad.dual_level():
-        base.copy_(forward_ad.make_dual(runtime.ones(2, 3, dtype=runtime.float64), _counting(2, 3)))
+        base.copy_(forward_ad.make_dual(gradwright.ones(2, 3, dtype=gradwright.float64), _counting(2, 3)))
         assert tangent_of(row).tolist() == [3.0, 4.0, 5.0]
         tangent = tangent_of(part)
         assert tangent is not None
@@ -193,7 +193,7 @@ def test_a_view_made_before_its_base_has_a_tangent() -> None:
 
 
 def _counting(*shape: int) -> Any:
-    return runtime.from_numpy(np.arange(float(np.prod(shape))).reshape(shape))
+    return gradwright.from_numpy(np.arange(float(np.prod(shape))).reshape(shape))
 
 
 def test_writing_a_result_leaves_the_tangents_of_arguments_alone() -> None:
@@ -258,26 +258,26 @@ class TestFromTheBackwardFormula:
         assert tangent.item() == pytest.approx(2 * math.e + 3 * math.exp(2.0))
 
     def test_random_operators_do_not_draw_again(self) -> None:
-        runtime.manual_seed(3)
+        gradwright.manual_seed(3)
         with forward_ad.dual_level():
-            dual = forward_ad.make_dual(runtime.ones(40), runtime.full((40,), 5.0))
-            out, mask = runtime.native_dropout(dual, 0.5, True)
-            state = runtime.get_rng_state()
+            dual = forward_ad.make_dual(gradwright.ones(40), gradwright.full((40,), 5.0))
+            out, mask = gradwright.native_dropout(dual, 0.5, True)
+            state = gradwright.get_rng_state()
             tangent = tangent_of(out)
             assert tangent is not None
             assert tangent.tolist() == (5.0 * out).tolist()
             assert tangent_of(mask) is None
-        runtime.manual_seed(3)
-        runtime.native_dropout(runtime.ones(40), 0.5, True)
-        assert runtime.equal(state, runtime.get_rng_state())
+        gradwright.manual_seed(3)
+        gradwright.native_dropout(gradwright.ones(40), 0.5, True)
+        assert gradwright.equal(state, gradwright.get_rng_state())
 
     def test_lists_and_several_results(self) -> None:
         with forward_ad.dual_level():
             a, b = forward_ad.make_dual(x(1.0, 2.0), x(3.0, 4.0)), x(5.0)
-            joined = tangent_of(runtime.cat([b, a, b]))
+            joined = tangent_of(gradwright.cat([b, a, b]))
             assert joined is not None
             assert joined.tolist() == [0.0, 3.0, 4.0, 0.0]
-            variance, mean = runtime.var_mean(a, 0)
+            variance, mean = gradwright.var_mean(a, 0)
             assert tangent_of(variance).item() == pytest.approx(1.0)
             assert tangent_of(mean).item() == pytest.approx(3.5)
             top, places = a.topk(1)
@@ -350,7 +350,7 @@ def test_a_formula_for_some_results_only(monkeypatch: pytest.MonkeyPatch) -> Non
     assert whole is not None
     monkeypatch.setattr(operator, "jvp", lambda *values: (None, whole(*values)[1]))
     with forward_ad.dual_level():
-        variance, mean = runtime.var_mean(forward_ad.make_dual(x(1.0, 2.0), x(3.0, 4.0)), 0)
+        variance, mean = gradwright.var_mean(forward_ad.make_dual(x(1.0, 2.0), x(3.0, 4.0)), 0)
         assert tangent_of(variance).item() == pytest.approx(1.0)
         assert tangent_of(mean).item() == pytest.approx(3.5)
 
@@ -460,11 +460,11 @@ def test_a_tangent_that_no_derivative_takes_is_refused(
         args = list(sample.args)
         with forward_ad.dual_level():
             if info.differentiable:
-                args[beside] = forward_ad.make_dual(args[beside], runtime.ones_like(args[beside]))
+                args[beside] = forward_ad.make_dual(args[beside], gradwright.ones_like(args[beside]))
                 out = operator.function(*args)
                 assert forward_ad.unpack_dual(out if isinstance(out, Tensor) else out[0]).tangent is not None
             for others in (args, sample.args):  # beside other tangents, and alone
                 given = list(others)
-                given[place] = forward_ad.make_dual(args[place], runtime.ones_like(args[place]))
+                given[place] = forward_ad.make_dual(args[place], gradwright.ones_like(args[place]))
                 with pytest.raises(NotImplementedError, match=rf"{operator.name} .*'{name}' is not implemented"):
                     operator.function(*given)

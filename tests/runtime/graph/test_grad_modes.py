@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-import runtime
-from runtime.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+import gradwright
+from gradwright.autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
 
 def test_contexts_nest() -> None:
@@ -205,8 +205,8 @@ def test_asynchronous_generators() -> None:
 def test_inference_mode_of_one_thread_leaves_others_alone() -> None:
     seen: list[bool] = []
     with inference_mode():
-        thread = threading.Thread(target=lambda: seen.append(runtime.ones(1).is_inference()))
+        thread = threading.Thread(target=lambda: seen.append(gradwright.ones(1).is_inference()))
         thread.start()
         thread.join()
-        assert runtime.ones(1).is_inference()
+        assert gradwright.ones(1).is_inference()
     assert seen == [False]

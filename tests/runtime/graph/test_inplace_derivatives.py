@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import runtime
-from runtime.autograd import forward_ad
+import gradwright
+from gradwright.autograd import forward_ad
 from runtime.base.tensor import Tensor
 
 
@@ -18,7 +18,7 @@ from runtime.base.tensor import Tensor
     ids=["eq_", "less_", "gt_", "logical_not_"],
 )
 def test_what_a_constant_overwrote_gets_zeros(write: Callable[[Tensor, Tensor], Any]) -> None:
-    x = runtime.tensor([1.0, -2.0, 3.0], requires_grad=True)
+    x = gradwright.tensor([1.0, -2.0, 3.0], requires_grad=True)
     y = x * 2
     write(y, x)
     assert y.requires_grad
@@ -28,14 +28,14 @@ def test_what_a_constant_overwrote_gets_zeros(write: Callable[[Tensor, Tensor], 
 
 
 def test_what_a_comparison_compared_with_gets_zeros() -> None:
-    x = runtime.tensor([1.0, -2.0], requires_grad=True)
-    y = runtime.zeros(2).eq_(x)
+    x = gradwright.tensor([1.0, -2.0], requires_grad=True)
+    y = gradwright.zeros(2).eq_(x)
     assert y.requires_grad
-    assert runtime.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0]
+    assert gradwright.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0]
 
 
 def test_a_leaf_that_requires_grad_is_not_overwritten_with_a_constant() -> None:
-    x = runtime.tensor([1.0], requires_grad=True)
+    x = gradwright.tensor([1.0], requires_grad=True)
     with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
         x.eq_(1.0)
 
@@ -53,10 +53,10 @@ def test_a_leaf_that_requires_grad_is_not_overwritten_with_a_constant() -> None:
 @pytest.mark.parametrize("requires_grad", [False, True])
 def test_tangents_through_a_write(write: Callable[[Tensor, Tensor], Any], tangent: Any, requires_grad: bool) -> None:
     start = [0.0, 0.0] if tangent == [1.0, 1.0] else [3.0, 4.0]
-    x = runtime.tensor([2.0, 4.0])
-    leaf = runtime.tensor(start, requires_grad=requires_grad)
+    x = gradwright.tensor([2.0, 4.0])
+    leaf = gradwright.tensor(start, requires_grad=requires_grad)
     with forward_ad.dual_level():
-        y = forward_ad.make_dual(leaf, runtime.tensor([1.0, 1.0])).clone()
-        write(y, forward_ad.make_dual(x, runtime.tensor([1.0, 1.0])))
+        y = forward_ad.make_dual(leaf, gradwright.tensor([1.0, 1.0])).clone()
+        write(y, forward_ad.make_dual(x, gradwright.tensor([1.0, 1.0])))
         found = forward_ad.unpack_dual(y).tangent
     assert (None if found is None else found.tolist()) == tangent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from runtime.autograd import backward, grad, no_grad
+from gradwright.autograd import backward, grad, no_grad
 from runtime.base.sharing import counter, views_over
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap

@@ -1,4 +1,4 @@
-"""`import runtime` and `import generated`: either first, and what is said where the output is missing or stale."""
+"""`import gradwright` and `import generated`: either first, and what is said where the output is missing or stale."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-import runtime
+import gradwright
 from codegen import output
-from runtime.load.loading import load
+from runtime.load.loading import import_generated
 from support.documents import ROOT
 
 
@@ -27,9 +27,11 @@ def python(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("first", ["import runtime, generated", "import generated, runtime"])
+@pytest.mark.parametrize("first", ["import gradwright, generated", "import generated, gradwright"])
 def test_either_may_come_first(first: str) -> None:
-    script = f"{first}; x = runtime.tensor([1.0]); print(generated.mul(x, x).item(), runtime.mul is generated.mul)"
+    script = (
+        f"{first}; x = gradwright.tensor([1.0]); print(generated.mul(x, x).item(), gradwright.mul is generated.mul)"
+    )
     done = python(script, ROOT)
     assert done.stdout == "1.0 True\n", done.stderr
 
@@ -39,62 +41,63 @@ def test_importing_does_not_load_what_is_used_later() -> None:
     others += ("pathlib", "random", "shutil", "string", "tempfile")
     ours = [f"runtime.{name}" for name in ("call.binding", "batching.vectorize", "library.custom", "nn.module")]
     ours += [f"runtime.{name}" for name in ("optim.sgd", "methods.printing", "profiler")]
-    ours += [f"runtime.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
+    ours += [f"gradwright.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
     ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
     assert not [name for name in ours if importlib.util.find_spec(name) is None]
-    script = f"import sys, runtime; print([name for name in {(*others, *ours)} if name in sys.modules])"
+    script = f"import sys, gradwright; print([name for name in {(*others, *ours)} if name in sys.modules])"
     assert python(script, ROOT).stdout == "[]\n"
 
 
 # What is loaded on first use, and one way to use it.
 LATER = [
-    "runtime.func.grad",
-    "runtime.vmap",
-    "runtime.nn.Linear(1, 1)",
-    "runtime.nn.functional.relu",
-    "runtime.optim.SGD",
-    "runtime.optim.lr_scheduler.StepLR",
-    "runtime.utils.checkpoint.checkpoint",
-    "runtime.library.Library",
-    "runtime.Tag.core",
-    "runtime.profiler.profile",
-    "runtime.printoptions",
-    "runtime.is_anomaly_enabled()",
-    "runtime.autograd.Function",
-    "runtime.autograd.functional.jacobian",
-    "runtime.autograd.forward_ad.dual_level",
-    "runtime.autograd.graph.saved_tensors_hooks",
-    "runtime.autograd.detect_anomaly",
-    "runtime.autograd.profiler.profile",
-    "runtime.rand(2)",
-    "(runtime.ones(1, requires_grad=True) * 2).grad_fn.next_functions",
+    "gradwright.func.grad",
+    "gradwright.vmap",
+    "gradwright.nn.Linear(1, 1)",
+    "gradwright.nn.functional.relu",
+    "gradwright.optim.SGD",
+    "gradwright.optim.lr_scheduler.StepLR",
+    "gradwright.utils.checkpoint.checkpoint",
+    "gradwright.library.Library",
+    "gradwright.Tag.core",
+    "gradwright.profiler.profile",
+    "gradwright.printoptions",
+    "gradwright.is_anomaly_enabled()",
+    "gradwright.autograd.Function",
+    "gradwright.autograd.functional.jacobian",
+    "gradwright.autograd.forward_ad.dual_level",
+    "gradwright.autograd.graph.saved_tensors_hooks",
+    "gradwright.autograd.detect_anomaly",
+    "gradwright.autograd.profiler.profile",
+    "gradwright.rand(2)",
+    "(gradwright.ones(1, requires_grad=True) * 2).grad_fn.next_functions",
 ]
 
 
 @pytest.mark.parametrize("use", LATER)
 def test_what_is_loaded_later_is_there_when_asked_for(use: str) -> None:
-    done = python(f"import runtime; assert {use} is not None", ROOT)
+    done = python(f"import gradwright; assert {use} is not None", ROOT)
     assert done.returncode == 0, done.stderr
 
 
 def test_names_that_are_loaded_later_are_listed() -> None:
     later = {"func", "nn", "optim", "utils", "library", "profiler", "vmap", "printoptions", "Tag"}
-    assert later <= set(dir(runtime))
-    assert {"Function", "graph", "functional", "forward_ad", "detect_anomaly"} <= set(dir(runtime.autograd))
-    with pytest.raises(AttributeError, match="module 'runtime' has no attribute 'cuda_'"):
-        runtime.cuda_
+    assert later <= set(dir(gradwright))
+    assert {"Function", "graph", "functional", "forward_ad", "detect_anomaly"} <= set(dir(gradwright.autograd))
+    with pytest.raises(AttributeError, match="module 'gradwright' has no attribute 'cuda_'"):
+        gradwright.cuda_
     with pytest.raises(AttributeError, match=r"module 'runtime\.autograd' has no attribute 'nothing'"):
-        runtime.autograd.nothing
+        gradwright.autograd.nothing
 
 
 def test_operators_are_found_without_a_function_of_the_package() -> None:
-    assert "__getattr__" not in vars(runtime)
+    assert "__getattr__" not in vars(gradwright)
 
 
 def test_a_module_is_the_same_before_and_after_it_is_loaded() -> None:
     script = (
-        "import sys, types, runtime; from runtime import nn; before = type(nn); nn.Linear; "
-        "print(before is types.ModuleType, type(nn) is types.ModuleType, nn is sys.modules['runtime.nn'] is runtime.nn)"
+        "import sys, types, gradwright; from runtime import nn; before = type(nn); nn.Linear; "
+        "print(before is types.ModuleType, type(nn) is types.ModuleType, "
+        "nn is sys.modules['gradwright.nn'] is gradwright.nn)"
     )
     assert python(script, ROOT).stdout == "False True True\n"
 
@@ -102,12 +105,12 @@ def test_a_module_is_the_same_before_and_after_it_is_loaded() -> None:
 def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
     """Each comes in at another end, in an order of its own, while the interpreter changes between them all the time."""
     script = f"""
-        import importlib, random, sys, threading, runtime
+        import importlib, random, sys, threading, gradwright
         sys.setswitchinterval(1e-6)
-        uses = {LATER!r} + ["runtime.nn.utils", "runtime.nn.functional.gelu(runtime.ones(2))"]
-        names = ["runtime.nn.functional", "runtime.nn.utils", "runtime.batching.rules.families",
-            "runtime.batching.vectorize", "runtime.call.registered", "runtime.autograd.functional",
-            "runtime.optim.sgd", "runtime.methods.printing", "runtime.profiler", "runtime.call.overloads",
+        uses = {LATER!r} + ["gradwright.nn.utils", "gradwright.nn.functional.gelu(gradwright.ones(2))"]
+        names = ["gradwright.nn.functional", "gradwright.nn.utils", "runtime.batching.rules.families",
+            "runtime.batching.vectorize", "runtime.call.registered", "gradwright.autograd.functional",
+            "gradwright.optim.sgd", "runtime.methods.printing", "gradwright.profiler", "runtime.call.overloads",
             "generated.nodes", "generated.registry", "codegen.schema.types"]
         start, errors = threading.Barrier(16), []
         def use(number):
@@ -151,7 +154,7 @@ def stand_in(folder: Path, script: str, part: str | None = None, **modules: str)
         path = folder / "standin" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(textwrap.dedent(text))
-    before = f"import sys, threading; sys.path.insert(1, {str(ROOT)!r}); import runtime, standin; found = []\n"
+    before = f"import sys, threading; sys.path.insert(1, {str(ROOT)!r}); import gradwright, standin; found = []\n"
     done = python(before + textwrap.dedent(script), folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -299,13 +302,13 @@ def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:
     path = copy / "runtime" / "utils" / "__init__.py"
     path.write_text(path.read_text() + "\nimport sys\nif not hasattr(sys, 'ready'): raise RuntimeError('not yet')\n")
     script = """
-        import sys, runtime
+        import sys, gradwright
         try:
-            runtime.utils.checkpoint
+            gradwright.utils.checkpoint
         except RuntimeError as error:
             print(error)
         sys.ready = True
-        print(runtime.utils.checkpoint.__name__)
+        print(gradwright.utils.checkpoint.__name__)
     """
     done = python(textwrap.dedent(script), copy)
     assert done.stdout == "not yet\nruntime.utils.checkpoint\n", done.stderr
@@ -314,14 +317,14 @@ def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:
 def test_star_import_brings_the_parts_along() -> None:
     script = "from runtime import *; print(nn.Linear(2, 1)(ones(1, 2)).shape, vmap(sin)(zeros(2)).shape, float32)"
     done = python(script, ROOT)
-    assert done.stdout == "runtime.Size([1, 1]) runtime.Size([2]) runtime.float32\n", done.stderr
+    assert done.stdout == "gradwright.Size([1, 1]) gradwright.Size([2]) gradwright.float32\n", done.stderr
 
 
 @pytest.mark.parametrize("name", ["forward_ad", "functional", "graph", "profiler"])
 def test_a_part_may_be_imported_before_its_package_is_used(name: str) -> None:
     script = (
-        f"import runtime.autograd.{name} as part; import runtime, sys; "
-        f"print(len(dir(part)) > 9, part is runtime.autograd.{name} is sys.modules['runtime.autograd.{name}'])"
+        f"import gradwright.autograd.{name} as part; import gradwright, sys; "
+        f"print(len(dir(part)) > 9, part is gradwright.autograd.{name} is sys.modules['gradwright.autograd.{name}'])"
     )
     done = python(script, ROOT)
     assert done.stdout == "True True\n", done.stderr
@@ -329,14 +332,15 @@ def test_a_part_may_be_imported_before_its_package_is_used(name: str) -> None:
 
 def test_gradcheck_is_the_function_whichever_way_it_is_imported() -> None:
     script = (
-        "from runtime.autograd.gradcheck import gradcheck; import runtime.autograd.gradcheck.compare, runtime; "
-        "print(runtime.autograd.gradcheck is gradcheck, callable(gradcheck))"
+        "from gradwright.autograd.gradcheck import gradcheck; "
+        "import gradwright.autograd.gradcheck.compare, gradwright; "
+        "print(gradwright.autograd.gradcheck is gradcheck, callable(gradcheck))"
     )
     assert python(script, ROOT).stdout == "True True\n"
 
 
 def test_the_collector_is_as_it_was() -> None:
-    script = "import gc; {}; import runtime; print(gc.isenabled())"
+    script = "import gc; {}; import gradwright; print(gc.isenabled())"
     assert python(script.format("gc.disable()"), ROOT).stdout == "False\n"
     assert python(script.format("pass"), ROOT).stdout == "True\n"
 
@@ -352,7 +356,7 @@ def copy(tmp_path: Path) -> Path:
 
 def test_missing_output_is_an_error_that_names_the_command() -> None:
     with pytest.raises(ImportError, match="there is no generated code; run: python -m codegen"):
-        load("a_package_that_is_not_there", runtime)
+        import_generated("a_package_that_is_not_there")
 
 
 def test_output_of_other_yaml_is_an_error_that_names_the_command(copy: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from support.native_core import needs_core
 from support.programs import run
 
@@ -20,22 +20,22 @@ def test_it_can_be_switched_off() -> None:
 
 @needs_core
 def test_nodes_are_native_and_look_the_same() -> None:
-    x = runtime.tensor([1.0, 2.0], requires_grad=True)
+    x = gradwright.tensor([1.0, 2.0], requires_grad=True)
     node: Any = (x * x).grad_fn
     assert type(node).__name__ == "MulBackward0"
     assert not hasattr(type(node), "record")
-    assert isinstance(node, runtime.autograd.graph.Node)
+    assert isinstance(node, gradwright.autograd.graph.Node)
     assert node.shape == (2,)
     assert node._saved_self is x
     assert [following.variable is x for following, _ in node.next_functions] == [True, True]
-    assert "native" in repr(runtime.mul)
+    assert "native" in repr(gradwright.mul)
 
 
 PROGRAMS = """
-import numpy as np, runtime
+import numpy as np, gradwright
 random = np.random.default_rng(5)
 def tensor(*shape, dtype):
-    return runtime.tensor(random.normal(size=shape).astype(dtype).tolist(), dtype=getattr(runtime, dtype))
+    return gradwright.tensor(random.normal(size=shape).astype(dtype).tolist(), dtype=getattr(runtime, dtype))
 unary = [
     lambda x: x.tanh(), lambda x: x.exp(), lambda x: -x, lambda x: x.relu(), lambda x: x.sigmoid(),
     lambda x: x.abs().sqrt(),
@@ -54,9 +54,9 @@ for number in range(300):
             values.append(unary[random.integers(len(unary))](a))
         else:
             values.append(binary[random.integers(len(binary))](a, b))
-    first = runtime.autograd.grad(values[-1].sin().sum(), leaves, create_graph=True, allow_unused=True)
+    first = gradwright.autograd.grad(values[-1].sin().sum(), leaves, create_graph=True, allow_unused=True)
     total = sum([(g * g).sum() for g in first if g is not None])
-    if isinstance(total, runtime.Tensor) and total.requires_grad:
+    if isinstance(total, gradwright.Tensor) and total.requires_grad:
         total.backward()
     for t in [values[-1], *first, *[leaf.grad for leaf in leaves]]:
         if t is not None:
@@ -78,7 +78,7 @@ def test_random_programs_with_the_core_on_and_off() -> None:
 
 @needs_core
 def test_memory_stays_flat() -> None:
-    x = runtime.ones(4, requires_grad=True)
+    x = gradwright.ones(4, requires_grad=True)
 
     def work() -> None:
         y = (x * 2).tanh() + x
@@ -88,11 +88,11 @@ def test_memory_stays_flat() -> None:
     for _ in range(200):
         work()
     gc.collect()
-    before = len(gc.get_objects()), sys.getrefcount(x), sys.getrefcount(runtime.Tensor)
+    before = len(gc.get_objects()), sys.getrefcount(x), sys.getrefcount(gradwright.Tensor)
     for _ in range(3000):
         work()
     gc.collect()
-    after = len(gc.get_objects()), sys.getrefcount(x), sys.getrefcount(runtime.Tensor)
+    after = len(gc.get_objects()), sys.getrefcount(x), sys.getrefcount(gradwright.Tensor)
     assert abs(after[0] - before[0]) < 50
     assert after[1] == before[1]
     assert abs(after[2] - before[2]) < 600  # memory of Tensors is kept for the next ones
@@ -100,11 +100,11 @@ def test_memory_stays_flat() -> None:
 
 @needs_core
 def test_errors_are_pythons() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\)"):
-        x * runtime.ones(3)
+        x * gradwright.ones(3)
     with pytest.raises(TypeError, match="mul"):
-        runtime.mul(x, "text")
+        gradwright.mul(x, "text")
     y = x * x
     x.data.add_(1)
     y.sum().backward()
@@ -118,8 +118,8 @@ def test_errors_are_pythons() -> None:
 
 
 def test_the_message_about_a_written_output_names_its_node_only_if_it_is_differentiable() -> None:
-    scores = runtime.ones(1, 2, 1, 1, requires_grad=True)
-    loss, total = runtime.ops.nll_loss2d_forward(scores, runtime.tensor([[[0]]]), None, 1, -100)
+    scores = gradwright.ones(1, 2, 1, 1, requires_grad=True)
+    loss, total = gradwright.ops.nll_loss2d_forward(scores, gradwright.tensor([[[0]]]), None, 1, -100)
     total.add_(1)
     with pytest.raises(RuntimeError, match=r"operation: \[FloatTensor \[\]\] is at version 1"):
         loss.backward()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from codegen.plan.steps import GuardKind
 from generated import operators
 from generated.guards import GUARDS
@@ -32,13 +32,13 @@ def explained(function: Any, *args: Any) -> list[Call]:
 
 @pytest.fixture
 def x() -> Any:
-    return runtime.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    return gradwright.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 
 
 def test_without_the_core_it_says_so(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(explaining, "core", None)
     monkeypatch.setattr(explaining, "_in_use", lambda: False)
-    explanation = native.explain(lambda: runtime.atleast_2d(x).sum())
+    explanation = native.explain(lambda: gradwright.atleast_2d(x).sum())
     assert not explanation.available
     assert str(explanation).startswith("the native core is not built, or switched off: all of it ran in Python\n")
     assert "atleast_2d" in [call.name for call in explanation.records]
@@ -52,7 +52,7 @@ def test_the_result_is_that_of_the_function(x: Any) -> None:
 
 @needs_core
 def test_kernels_of_the_fast_path(x: Any) -> None:
-    calls = explained(lambda: (x * x, x.tanh(), runtime.special.ndtri(x)))
+    calls = explained(lambda: (x * x, x.tanh(), gradwright.special.ndtri(x)))
     assert [(call.name, call.fast, call.kernel) for call in calls] == [
         ("mul.Tensor", True, "native loop"),
         ("tanh", True, "NumPy's loop"),
@@ -63,14 +63,17 @@ def test_kernels_of_the_fast_path(x: Any) -> None:
 
 # A call, and words of the reason why it is not all native.
 DECLINED = {
-    "promotion": (lambda x: x * runtime.tensor([1, 2]), "self is float32 and other int64: promotion"),
-    "dtype": (lambda x: runtime.tensor([1, 2]).sin(), "self is int64, which has no loops"),
-    "kind": (lambda x: runtime.tensor([1, 2]).mean(dtype=None), "self is int64, which is refused or computed"),
-    "class": (lambda x: runtime.exp(type("Mine", (runtime.Tensor,), {})(x.detach())), "self is .*, not a plain Tensor"),
-    "number": (lambda x: runtime.add(x, x, alpha=2j), "alpha is complex, neither int nor float"),
-    "composite": (lambda x: runtime.atleast_2d(x), "traced through"),
+    "promotion": (lambda x: x * gradwright.tensor([1, 2]), "self is float32 and other int64: promotion"),
+    "dtype": (lambda x: gradwright.tensor([1, 2]).sin(), "self is int64, which has no loops"),
+    "kind": (lambda x: gradwright.tensor([1, 2]).mean(dtype=None), "self is int64, which is refused or computed"),
+    "class": (
+        lambda x: gradwright.exp(type("Mine", (gradwright.Tensor,), {})(x.detach())),
+        "self is .*, not a plain Tensor",
+    ),
+    "number": (lambda x: gradwright.add(x, x, alpha=2j), "alpha is complex, neither int nor float"),
+    "composite": (lambda x: gradwright.atleast_2d(x), "traced through"),
     "failing": (lambda x: x.view(3), "its kernel fails on these arguments"),
-    "out": (lambda x: runtime.exp(x.detach(), out=x.detach().double()), "an out= variant|out= is given"),
+    "out": (lambda x: gradwright.exp(x.detach(), out=x.detach().double()), "an out= variant|out= is given"),
 }  # fmt: skip
 
 
@@ -91,7 +94,7 @@ def test_why_a_call_declines(case: str, x: Any) -> None:
 @needs_core
 def test_why_a_native_kernel_is_not_used(x: Any) -> None:
     """Whatever the core has loops for: a call that NumPy's kernel computes in place of a loop says why."""
-    calls = explained(lambda: (x.t() * x, x + x.detach()[:1], runtime.add(x, x, alpha=2), x * (1 << 60)))
+    calls = explained(lambda: (x.t() * x, x + x.detach()[:1], gradwright.add(x, x, alpha=2), x * (1 << 60)))
     assert {call.name for call in calls} >= {"mul.Tensor", "add.Tensor", "mul.Scalar"}
     for call in calls:
         if call.name.startswith(("mul", "add")):
@@ -102,7 +105,7 @@ def test_why_a_native_kernel_is_not_used(x: Any) -> None:
 @needs_core
 def test_modes(x: Any) -> None:
     def work() -> None:
-        with runtime.autograd.set_detect_anomaly(True):
+        with gradwright.autograd.set_detect_anomaly(True):
             x.exp()
 
     (call,) = explained(work)
@@ -114,7 +117,7 @@ def test_nodes_and_engines(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "hooks", False)  # of other tests
 
     def work() -> None:
-        runtime.cat([x * x, x.split(1)[0]]).sum().backward()
+        gradwright.cat([x * x, x.split(1)[0]]).sum().backward()
 
     calls = explained(work)
     backward = next(call for call in calls if call.kind == "backward")
@@ -129,7 +132,7 @@ def test_nodes_and_engines(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @needs_core
 def test_nodes_of_the_general_path(x: Any) -> None:
-    out = (x * runtime.tensor([1, 2])).sum()
+    out = (x * gradwright.tensor([1, 2])).sum()
     nodes = {call.name: call for call in explained(out.backward) if call.kind == "node"}
     assert nodes["MulBackward0"].reason == "the general path recorded it"
 
@@ -137,7 +140,7 @@ def test_nodes_of_the_general_path(x: Any) -> None:
 @needs_core
 def test_nested_calls_of_one_operator_are_all_told(x: Any) -> None:
     """What declines calls the same entry again with arguments that fit, or the kernel in Python does."""
-    names = [call.name for call in explained(lambda: runtime.stack([x * 1, x * x]).mul(x).mul(2))]
+    names = [call.name for call in explained(lambda: gradwright.stack([x * 1, x * x]).mul(x).mul(2))]
     assert names.count("mul.Scalar") == 2
     assert names.count("mul.Tensor") == 2
 
@@ -180,7 +183,7 @@ def test_it_does_not_nest(x: Any) -> None:
 def test_results_are_the_same_when_watched(x: Any) -> None:
     def work() -> list[Any]:
         y = (x * x.t() + x.exp()).softmax(0)
-        runtime.cat([y, y.tanh()]).var(0).sum().backward()
+        gradwright.cat([y, y.tanh()]).var(0).sum().backward()
         found = [y.detach().numpy(), x.grad.numpy().copy(), type(y.grad_fn)]
         x.grad = None
         return found
@@ -203,7 +206,7 @@ def test_other_threads_are_not_told(x: Any) -> None:
 
 @needs_core
 def test_a_kernel_registered_at_run_time(x: Any) -> None:
-    library = runtime.library.Library("aten", "IMPL")
+    library = gradwright.library.Library("aten", "IMPL")
     with pytest.warns(UserWarning, match="Overriding"):
         library.impl("ceil", lambda array: array, "CPU")
     try:
@@ -226,10 +229,10 @@ def test_the_table(x: Any) -> None:
 
 @needs_core
 def test_half_precision_is_computed_in_float32() -> None:
-    half = runtime.ones(2, dtype=runtime.float16)
+    half = gradwright.ones(2, dtype=gradwright.float16)
     (call,) = explained(lambda: half * half)
     assert (call.fast, call.kernel) == (True, "native loop in float32")
-    single = runtime.ones(2)
+    single = gradwright.ones(2)
     assert not explained(lambda: half * single)[0].fast
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
-from runtime import native, ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels import attention
 from support.native_core import needs_core
@@ -81,7 +82,7 @@ def test_results(sizes: tuple[int, ...], apart: bool, dtype: str) -> None:
 def test_the_core_computes_it() -> None:
     tensors = [wrap(array).requires_grad_() for array in operands((1, 2, 3, 3, 4), "f4", True)[:3]]
     explanation = native.explain(
-        lambda: runtime.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True).sum().backward()
+        lambda: gradwright.nn.functional.scaled_dot_product_attention(*tensors, is_causal=True).sum().backward()
     )
     kernels = {call.name: call.kernel for call in explanation.records}
     name = "_scaled_dot_product_flash_attention_for_cpu"
@@ -103,10 +104,10 @@ def test_special_values() -> None:
 
 def test_threads_change_nothing() -> None:
     query, key, value, grad = (wrap(array) for array in operands((2, 3, 70, 90, 8), "f4", True))
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
 
     def run(threads: int) -> list[Any]:
-        runtime.set_num_threads(threads)
+        gradwright.set_num_threads(threads)
         out = ops._scaled_dot_product_flash_attention_for_cpu(query, key, value, 0.0, True)
         return [
             *out,
@@ -117,4 +118,4 @@ def test_threads_change_nothing() -> None:
         for one, other in zip(run(1), run(4), strict=True):
             np.testing.assert_array_equal(one._array, other._array)
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)

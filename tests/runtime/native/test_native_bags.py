@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import runtime
-from runtime import native, ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels.embedding_bag import embedding_bag_of_rows
 from support.native_core import needs_core
@@ -84,14 +85,14 @@ def test_what_is_wrong_is_said() -> None:
 
 def test_threads_change_nothing() -> None:
     rng = np.random.default_rng(0)
-    weight = runtime.tensor(rng.normal(size=(100, 64)).astype("f4"))
-    indices, offsets = runtime.tensor(rng.integers(0, 100, 20000)), runtime.arange(0, 20000, 37)
-    before = runtime.get_num_threads()
+    weight = gradwright.tensor(rng.normal(size=(100, 64)).astype("f4"))
+    indices, offsets = gradwright.tensor(rng.integers(0, 100, 20000)), gradwright.arange(0, 20000, 37)
+    before = gradwright.get_num_threads()
     found = []
     try:
         for threads in (1, 4):
-            runtime.set_num_threads(threads)
+            gradwright.set_num_threads(threads)
             found.append([ops._embedding_bag(weight, indices, offsets, False, mode)[0].numpy() for mode in range(3)])
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
     np.testing.assert_array_equal(*found)

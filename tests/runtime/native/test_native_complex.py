@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from runtime import native
 from runtime.base.tensor import wrap
 from support.complex_parts import check_parts
@@ -150,37 +150,37 @@ def test_a_loop_in_cpp_computes_them(function: str) -> None:
 
 
 def test_complex_numbers_beside_tensors_are_left_to_python() -> None:
-    z = runtime.tensor([1 + 2j, 3 - 1j])
-    (record,) = native.explain(lambda: runtime.addcmul(z, z, z, value=2j)).records
+    z = gradwright.tensor([1 + 2j, 3 - 1j])
+    (record,) = native.explain(lambda: gradwright.addcmul(z, z, z, value=2j)).records
     assert not record.fast
-    np.testing.assert_allclose(runtime.addcmul(z, z, z, value=2j).numpy(), z.numpy() + z.numpy() ** 2 * 2j)
+    np.testing.assert_allclose(gradwright.addcmul(z, z, z, value=2j).numpy(), z.numpy() + z.numpy() ** 2 * 2j)
 
 
 @pytest.mark.parametrize("function", CASES)
 def test_threads_make_no_difference(function: str) -> None:
     count, numbers = CASES[function]
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
     for dtype, form in itertools.product(DTYPES, ("dense", "transposed")):
         arrays = [values((300, 400), dtype, seed) for seed in range(count)]
         arguments = [*(wrap(array.T if form == "transposed" else array) for array in arrays), *numbers]
         results = []
         for threads in (1, 3):
-            runtime.set_num_threads(threads)
+            gradwright.set_num_threads(threads)
             try:
                 results.append(entry(function)(*arguments)._array)
             finally:
-                runtime.set_num_threads(before)
+                gradwright.set_num_threads(before)
         assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "silu", "rsqrt", "sinc"])
-@pytest.mark.parametrize("dtype", [runtime.complex64, runtime.complex128])
+@pytest.mark.parametrize("dtype", [gradwright.complex64, gradwright.complex128])
 def test_gradients_go_through_them(name: str, dtype: Any) -> None:
     """The derivative along both axes, by differences of the result."""
-    z = runtime.tensor([0.3 + 0.4j, -1.2 + 0.7j, 2.0 - 0.5j], dtype=dtype, requires_grad=True)
-    seed = runtime.tensor([1 - 1j, 0.5 + 2j, 3.0 + 0j], dtype=dtype)
-    function = runtime.nn.functional.silu if name == "silu" else getattr(runtime, name)
-    (got,) = runtime.autograd.grad(function(z), z, seed)
+    z = gradwright.tensor([0.3 + 0.4j, -1.2 + 0.7j, 2.0 - 0.5j], dtype=dtype, requires_grad=True)
+    seed = gradwright.tensor([1 - 1j, 0.5 + 2j, 3.0 + 0j], dtype=dtype)
+    function = gradwright.nn.functional.silu if name == "silu" else getattr(gradwright, name)
+    (got,) = gradwright.autograd.grad(function(z), z, seed)
     exact = z.detach().numpy().astype(np.complex128)
     functions: dict[str, Callable[[Array], Array]] = {
         "sigmoid": lambda x: np.asarray(1 / (1 + np.exp(-x))),
@@ -192,13 +192,13 @@ def test_gradients_go_through_them(name: str, dtype: Any) -> None:
     slope = (functions[name](exact + step) - functions[name](exact - step)) / (2 * step)
     wanted = np.conj(slope) * seed.numpy()
     assert got.dtype == dtype
-    np.testing.assert_allclose(got.numpy(), wanted, rtol=2e-5 if dtype == runtime.complex64 else 1e-8)
+    np.testing.assert_allclose(got.numpy(), wanted, rtol=2e-5 if dtype == gradwright.complex64 else 1e-8)
 
 
 def test_gradients_of_sums_go_through_them() -> None:
-    random = [runtime.tensor(values((4, 5), "c16", seed), requires_grad=True) for seed in range(3)]
+    random = [gradwright.tensor(values((4, 5), "c16", seed), requires_grad=True) for seed in range(3)]
     for function in ("addcmul", "addcdiv", "lerp"):
-        assert runtime.autograd.gradcheck(getattr(runtime, function), tuple(random))
+        assert gradwright.autograd.gradcheck(getattr(gradwright, function), tuple(random))
 
 
 def test_writing_in_place() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from codegen.formula.typed import walk
 from codegen.paths import project_paths
 from codegen.targets.cpp.functors import with_expressions
@@ -28,12 +28,12 @@ PATHS = project_paths()
 SHAPES = ((), (3, 4), (3, 700), (0, 2), (40_000,))
 
 
-def random(shape: Sequence[int], dtype: str, seed: int) -> runtime.Tensor:
-    return runtime.tensor(np.random.default_rng(seed).normal(size=shape).astype(dtype))
+def random(shape: Sequence[int], dtype: str, seed: int) -> gradwright.Tensor:
+    return gradwright.tensor(np.random.default_rng(seed).normal(size=shape).astype(dtype))
 
 
-def sides(shape: Sequence[int], dtype: str, seed: int) -> runtime.Tensor:
-    return runtime.tensor(np.random.default_rng(seed).choice([-1, 1], size=shape).astype(dtype))
+def sides(shape: Sequence[int], dtype: str, seed: int) -> gradwright.Tensor:
+    return gradwright.tensor(np.random.default_rng(seed).choice([-1, 1], size=shape).astype(dtype))
 
 
 # Calls by the functions of the generated module: of Tensors of one shape, and others.
@@ -60,7 +60,7 @@ def test_all_such_composites_are_here() -> None:
     assert found == set(CALLS)
 
 
-def operands(shape: Sequence[int], dtype: str) -> tuple[runtime.Tensor, ...]:
+def operands(shape: Sequence[int], dtype: str) -> tuple[gradwright.Tensor, ...]:
     return random(shape, dtype, 1), random(shape, dtype, 2), sides(shape, dtype, 3)
 
 
@@ -94,7 +94,7 @@ def test_shapes_that_broadcast_are_left_to_the_operators(name: str) -> None:
     np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-6)
 
 
-def nodes(tensor: runtime.Tensor) -> list[str]:
+def nodes(tensor: gradwright.Tensor) -> list[str]:
     """The classes of all Nodes behind a Tensor, each path by itself."""
     pending, found = [tensor.grad_fn], []
     while pending:
@@ -112,12 +112,12 @@ def test_a_composite_that_is_recorded_is_traced_through(name: str) -> None:
     for function in (entry, entry.__wrapped__):
         x, y, side = operands((3, 4), "float64")
         result = CALLS[name](function, x.requires_grad_(), y, side)
-        results.append((nodes(result), *runtime.autograd.grad(result.sum(), x)))
+        results.append((nodes(result), *gradwright.autograd.grad(result.sum(), x)))
     (names, gradient), (wanted_names, wanted) = results
     assert names == wanted_names
     assert len(names) > 3
     np.testing.assert_allclose(gradient.numpy(), wanted.numpy())
-    with runtime.no_grad():
+    with gradwright.no_grad():
         x, y, side = operands((3, 4), "float64")
         assert CALLS[name](entry, x.requires_grad_(), y, side).grad_fn is None
 

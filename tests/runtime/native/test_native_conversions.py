@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from runtime import native
 from support.native_core import needs_core
 
@@ -35,7 +35,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 def values(name: str) -> np.ndarray:
     generator = np.random.default_rng(0)
-    dtype = getattr(runtime, name).numpy
+    dtype = getattr(gradwright, name).numpy
     if dtype.kind in "iu":
         return generator.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, (6, 8), dtype, endpoint=True)
     if name == "bool":
@@ -45,10 +45,10 @@ def values(name: str) -> np.ndarray:
 
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_elements_are_converted(before: str, after: str) -> None:
-    array, wanted = values(before), getattr(runtime, after)
+    array, wanted = values(before), getattr(gradwright, after)
     if after == "uint8":
         array = abs(array) if before != "int64" else array  # negative numbers with a fraction are undefined there
-    x = runtime.tensor(array)
+    x = gradwright.tensor(array)
     for layout in LAYOUTS.values():
         part = layout(x)
         explained = native.explain(lambda part=part: part.to(wanted))
@@ -62,8 +62,8 @@ def test_elements_are_converted(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_copies_in_the_same_type(layout: Callable[[Any], Any]) -> None:
-    part = layout(runtime.tensor(values("float32")))
-    copy = part.to(runtime.float32, copy=True)
+    part = layout(gradwright.tensor(values("float32")))
+    copy = part.to(gradwright.float32, copy=True)
     assert copy is not part
     assert copy.stride() == part.clone().stride()
     np.testing.assert_array_equal(copy._array, part._array)
@@ -71,7 +71,7 @@ def test_copies_in_the_same_type(layout: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("layout", [LAYOUTS["dense"], LAYOUTS["stepped"]])
 def test_numbers_that_are_too_large_become_infinite_without_a_warning(layout: Callable[[Any], Any]) -> None:
-    x = layout(runtime.tensor([[1e300, -1e300, float("nan"), 1.0]], dtype=runtime.float64))
+    x = layout(gradwright.tensor([[1e300, -1e300, float("nan"), 1.0]], dtype=gradwright.float64))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         single = x.float()
@@ -82,8 +82,8 @@ def test_numbers_that_are_too_large_become_infinite_without_a_warning(layout: Ca
 
 
 def test_gradients_go_back_through_conversions() -> None:
-    x = runtime.ones(3, dtype=runtime.float64, requires_grad=True)
-    y = x.to(runtime.bfloat16)
+    x = gradwright.ones(3, dtype=gradwright.float64, requires_grad=True)
+    y = x.to(gradwright.bfloat16)
     assert y.grad_fn.name() == "ToCopyBackward0"
     y.sum().backward()
-    assert x.grad.dtype is runtime.float64
+    assert x.grad.dtype is gradwright.float64

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import runtime
-from runtime import native, ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base import layouts
 from runtime.base.tensor import Tensor, wrap
 from runtime.kernels import linalg, rearrange
@@ -131,19 +132,19 @@ def test_tiles(dtype: Any) -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_large(name: str, threads: int) -> None:
     rng = random.Random(name)
-    before = runtime.get_num_threads()
-    runtime.set_num_threads(threads)
+    before = gradwright.get_num_threads()
+    gradwright.set_num_threads(threads)
     try:
         for shape in [(100_003,), (300, 401), (3, 70_001), (70_001, 3), (60, 20, 70), (1, 200_000)]:
             for dtype in ("f4", "i1", "c16"):
                 if len(shape) > 1 or "tri" not in name:
                     compare(rng, name, laid_out(rng, shape, dtype))
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
 
 
 def test_the_kernels_are_native() -> None:
-    x = runtime.randn(6, 6)
+    x = gradwright.randn(6, 6)
     calls = native.explain(
         lambda: (
             (ops.clone(x.t()), ops._reshape_copy(x.t(), (36,)), x.flip(0)),
@@ -166,7 +167,7 @@ def test_many_dimensions() -> None:
 
 
 def test_a_flipped_dimension_of_size_one_is_copied() -> None:
-    x = runtime.ones(2, 1)
+    x = gradwright.ones(2, 1)
     for y in [x.flip(1), wrap(rearrange.flip(x._array, (1,))), wrap(rearrange.flip(x._array, ()))]:
         y.add_(1)
         assert x.tolist() == [[1.0], [1.0]]
@@ -185,17 +186,17 @@ def test_copies_in_place() -> None:
 
 def test_copies_of_what_overlaps() -> None:
     memory = np.arange(4.0)
-    x = runtime.from_numpy(memory)
+    x = gradwright.from_numpy(memory)
     x.copy_(x.flip(0))
     assert memory.tolist() == [3.0, 2.0, 1.0, 0.0]
     y = np.arange(6.0)
-    runtime.from_numpy(y[1:]).copy_(runtime.from_numpy(y[:-1]))
+    gradwright.from_numpy(y[1:]).copy_(gradwright.from_numpy(y[:-1]))
     assert y.tolist() == [0.0, 0.0, 1.0, 2.0, 3.0, 4.0]
     z = np.arange(4.0).reshape(2, 2)
-    runtime.from_numpy(z).copy_(runtime.from_numpy(z.T))
+    gradwright.from_numpy(z).copy_(gradwright.from_numpy(z.T))
     assert z.tolist() == [[0.0, 2.0], [1.0, 3.0]]
     backwards = np.arange(5.0)
-    runtime.from_numpy(backwards).copy_(wrap(backwards[::-1]))
+    gradwright.from_numpy(backwards).copy_(wrap(backwards[::-1]))
     assert backwards.tolist() == [4.0, 3.0, 2.0, 1.0, 0.0]
 
 
@@ -235,11 +236,11 @@ def compare_joins(operator: Any, kernel: Callable[..., Array], arrays: list[Arra
 
 
 def test_joins_are_native() -> None:
-    x = runtime.ones(2, 3, requires_grad=True)
+    x = gradwright.ones(2, 3, requires_grad=True)
     for call, name in ((lambda: ops.cat([x, x], 1), "cat"), (lambda: ops.stack([x, x]), "stack")):
         explained = native.explain(call)
         assert [(record.name, record.kernel) for record in explained.records] == [(name, "native loop")]
-        (grad,) = runtime.autograd.grad(explained.result.sum(), x)
+        (grad,) = gradwright.autograd.grad(explained.result.sum(), x)
         assert grad.tolist() == [[2.0] * 3] * 2
 
 
@@ -256,9 +257,9 @@ def test_joins_are_native() -> None:
 )
 def test_what_does_not_fit_together(join: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
-        join(runtime.ones(2, 3))
+        join(gradwright.ones(2, 3))
 
 
 def test_joins_of_different_dtypes_promote() -> None:
-    x, y = runtime.ones(2), runtime.ones(2, dtype=runtime.float64)
-    assert ops.cat([x, y]).dtype is ops.stack([x, y]).dtype is runtime.float64
+    x, y = gradwright.ones(2), gradwright.ones(2, dtype=gradwright.float64)
+    assert ops.cat([x, y]).dtype is ops.stack([x, y]).dtype is gradwright.float64

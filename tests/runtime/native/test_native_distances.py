@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime as torch
+import gradwright as torch
 from runtime.kernels import distances, implicit
 from support.native_core import needs_core
 

@@ -10,21 +10,21 @@ RANDOM_GRAPHS = """
 import random
 import sys
 import numpy as np
-import runtime
-from runtime.autograd.graph import register_multi_grad_hook
+import gradwright
+from gradwright.autograd.graph import register_multi_grad_hook
 
 seed = random.Random(int(sys.argv[1]) if len(sys.argv) > 1 else 7)
 log = []
 
 def show(value):
-    if isinstance(value, runtime.Tensor):
+    if isinstance(value, gradwright.Tensor):
         recorded = "*" if value.requires_grad else ""
         return f"{value.dtype}{list(value.shape)}{recorded}{value.detach().numpy().ravel().tolist()}"
     if isinstance(value, (tuple, list)):
         return [show(item) for item in value]
     return value
 
-class Double(runtime.autograd.Function):
+class Double(gradwright.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         ctx.save_for_backward(a)
@@ -35,7 +35,7 @@ class Double(runtime.autograd.Function):
         log.append(["Double", show(grad), show(ctx.saved_tensors[0])])
         return grad * 2
 
-class Both(runtime.autograd.Function):
+class Both(gradwright.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         ctx.set_materialize_grads(seed.random() < 0.5)
@@ -51,7 +51,7 @@ class Both(runtime.autograd.Function):
 
 def leaf(shape):
     values = [seed.randint(-2, 2) for _ in range(int(np.prod(shape)))]
-    return runtime.tensor(np.array(values, float).reshape(shape)).requires_grad_()
+    return gradwright.tensor(np.array(values, float).reshape(shape)).requires_grad_()
 
 def note(kind, number, change=None):
     def hook(*args):
@@ -102,7 +102,7 @@ def build(leaves):
         elif kind == 5:
             made = [-a]
         elif kind == 6:
-            made = [runtime.stack([piece * 1 for piece in a.unbind(0)[:2]] + [a[0]])[:2]]
+            made = [gradwright.stack([piece * 1 for piece in a.unbind(0)[:2]] + [a[0]])[:2]]
         elif kind == 7:
             made = [Double.apply(a)]
         elif kind == 8:
@@ -113,7 +113,7 @@ def build(leaves):
             first, second = a.unbind(0)
             made = [first.expand(2, 3), second * b]
         else:
-            made = [a.sum() * b, runtime.cat([a, b])[1:3]]
+            made = [a.sum() * b, gradwright.cat([a, b])[1:3]]
         tensors += [t.clamp(-50, 50) if t.shape == (2, 3) else t.expand(2, 3) for t in made]
     return tensors
 
@@ -131,27 +131,27 @@ for number in range(400):
     if hooked:
         add_hooks(tensors, leaves)
     out = [tensors[-1], seed.choice(tensors)][: seed.randint(1, 2)]
-    grads = [runtime.tensor(np.full((2, 3), float(seed.randint(1, 2)))) for _ in out]
+    grads = [gradwright.tensor(np.full((2, 3), float(seed.randint(1, 2)))) for _ in out]
     inputs = seed.sample(tensors, seed.randint(1, min(4, len(tensors))))
     kind = seed.randrange(5)
     result = None
     if kind == 0:
-        result = attempt(lambda: runtime.autograd.backward(out, grads))
+        result = attempt(lambda: gradwright.autograd.backward(out, grads))
     elif kind == 1:
-        result = attempt(lambda: runtime.autograd.backward(out, grads, inputs=inputs, retain_graph=True))
-        result = [result, attempt(lambda: runtime.autograd.backward(out, grads, inputs=inputs))]
+        result = attempt(lambda: gradwright.autograd.backward(out, grads, inputs=inputs, retain_graph=True))
+        result = [result, attempt(lambda: gradwright.autograd.backward(out, grads, inputs=inputs))]
     elif kind == 2:
-        result = attempt(lambda: runtime.autograd.grad(out, inputs, grads))
+        result = attempt(lambda: gradwright.autograd.grad(out, inputs, grads))
     elif kind == 3:
-        result = attempt(lambda: runtime.autograd.grad(out, inputs, grads, materialize_grads=True))
-        result = [result, attempt(lambda: runtime.autograd.grad(out, inputs, grads, allow_unused=True))]
+        result = attempt(lambda: gradwright.autograd.grad(out, inputs, grads, materialize_grads=True))
+        result = [result, attempt(lambda: gradwright.autograd.grad(out, inputs, grads, allow_unused=True))]
     else:
-        first = attempt(lambda: runtime.autograd.grad(out, inputs, grads, create_graph=True, allow_unused=True))
+        first = attempt(lambda: gradwright.autograd.grad(out, inputs, grads, create_graph=True, allow_unused=True))
         result = [first]
-        again = [t for t in first if isinstance(t, runtime.Tensor) and t.requires_grad]
+        again = [t for t in first if isinstance(t, gradwright.Tensor) and t.requires_grad]
         if again:
-            ones = [runtime.ones_like(t) for t in again]
-            result.append(attempt(lambda: runtime.autograd.grad(again, leaves, ones, allow_unused=True)))
+            ones = [gradwright.ones_like(t) for t in again]
+            result.append(attempt(lambda: gradwright.autograd.grad(again, leaves, ones, allow_unused=True)))
     print(number, kind, show(result))
     for entry in log:
         print("  ", entry)
@@ -173,22 +173,22 @@ def test_random_graphs_with_the_core_on_and_off() -> None:
 BROADCASTS = """
 import itertools
 import numpy as np
-import runtime
+import gradwright
 
 random = np.random.default_rng(3)
 sizes = [(2,), (3,), (8,), (33,), (2, 3), (1, 4), (5, 1), (7, 1, 2), (1,), ()]
 for dtype, shape, lead in itertools.product(["float32", "float64"], sizes, [(1,), (5,), (64,), (3, 4), (130,), (0,)]):
-    x = runtime.tensor(random.normal(size=shape).astype(dtype)).requires_grad_()
+    x = gradwright.tensor(random.normal(size=shape).astype(dtype)).requires_grad_()
     y = x + 1
     start = random.normal(size=lead + shape).astype(dtype)
     start[start < -1.5] = -0.0
-    given = runtime.tensor(start)
-    other = runtime.zeros(lead + shape, dtype=x.dtype)
+    given = gradwright.tensor(start)
+    other = gradwright.zeros(lead + shape, dtype=x.dtype)
     for target in (x, y):
         for transposed in (False, True):
             out = target + other
             start = given.t().contiguous().t() if transposed and given.dim() == 2 else given
-            (found,) = runtime.autograd.grad(out, target, start)
+            (found,) = gradwright.autograd.grad(out, target, start)
             print(dtype, shape, lead, found.shape, [float(v).hex() for v in found.detach().numpy().ravel()])
 """
 

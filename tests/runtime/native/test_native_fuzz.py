@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated.registry import OPERATORS
 from support.native_core import needs_core
 from tools.native_fuzz import (
@@ -100,17 +100,17 @@ PROGRAM: Program = {"steps": [STEP, STEP], "end": {"which": 0, "how": "backward"
 def test_what_differs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     before = run(PROGRAM)[0]
     assert difference(before, run(PROGRAM)[0]) is None
-    exp = runtime.Tensor.exp
+    exp = gradwright.Tensor.exp
     for wrong, words in {
         lambda t: exp(t) * 1.0001: "data",
         lambda t: exp(t).float(): "dtype",
         lambda t: exp(t).requires_grad_(): "requires_grad",
         lambda t: exp(t).add_(0): "version",
         lambda t: exp(t)[:1]: "shape",
-        lambda t: exp(t).expand(2, 2)[0] if False else runtime.stack([exp(t)] * 2, 1)[:, 0]: "stride",
+        lambda t: exp(t).expand(2, 2)[0] if False else gradwright.stack([exp(t)] * 2, 1)[:, 0]: "stride",
         lambda t: [][0]: "raises",
     }.items():
-        monkeypatch.setattr(runtime.Tensor, "exp", wrong)
+        monkeypatch.setattr(gradwright.Tensor, "exp", wrong)
         assert words in (difference(before, run(PROGRAM)[0]) or "nothing")
 
 

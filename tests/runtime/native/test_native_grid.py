@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime import native, no_grad, ops
+from gradwright import no_grad, ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.composite.grid import grid_sampler
 from support.native_core import needs_core

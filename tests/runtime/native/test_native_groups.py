@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
-from runtime import native, ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.composite import nn as composite
 from runtime.kernels import nn as kernels
@@ -47,22 +48,22 @@ def test_forward_and_backward(shape: tuple[int, ...], group: int, parameters: tu
 
 def test_threads_change_nothing() -> None:
     rng = np.random.default_rng(0)
-    x = runtime.tensor(rng.standard_normal((16, 32, 20, 20)).astype("f4"), requires_grad=True)
-    w = runtime.ones(32, requires_grad=True)
-    before = runtime.get_num_threads()
+    x = gradwright.tensor(rng.standard_normal((16, 32, 20, 20)).astype("f4"), requires_grad=True)
+    w = gradwright.ones(32, requires_grad=True)
+    before = gradwright.get_num_threads()
     found = []
     try:
         for threads in (1, 4):
-            runtime.set_num_threads(threads)
-            out = runtime.nn.functional.group_norm(x, 8, w, w)
-            found.append([out, *runtime.autograd.grad((out * out).sum(), (x, w))])
+            gradwright.set_num_threads(threads)
+            out = gradwright.nn.functional.group_norm(x, 8, w, w)
+            found.append([out, *gradwright.autograd.grad((out * out).sum(), (x, w))])
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one.detach().numpy(), other.detach().numpy())
 
 
 def test_what_is_recorded_is_composed() -> None:
-    x = runtime.randn(2, 4, 3, dtype=runtime.float64, requires_grad=True)
-    w = runtime.randn(4, dtype=runtime.float64, requires_grad=True)
-    assert runtime.autograd.gradgradcheck(lambda x, w: runtime.nn.functional.group_norm(x, 2, w, w), (x, w))
+    x = gradwright.randn(2, 4, 3, dtype=gradwright.float64, requires_grad=True)
+    w = gradwright.randn(4, dtype=gradwright.float64, requires_grad=True)
+    assert gradwright.autograd.gradgradcheck(lambda x, w: gradwright.nn.functional.group_norm(x, 2, w, w), (x, w))

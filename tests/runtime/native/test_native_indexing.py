@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from runtime import native
 from runtime.base.tensor import Tensor, wrap
@@ -116,7 +116,7 @@ def put_into(rng: random.Random, x: Tensor, accumulate: bool) -> tuple[Any, ...]
     given = some_indices(rng, x)
     if not accumulate:
         given = [None if i is None or i.dim() > 1 else i for i in given]
-        given = [i if i is None or i.dtype in (runtime.bool, runtime.uint8) else i.reshape(-1)[:1] for i in given]
+        given = [i if i is None or i.dtype in (gradwright.bool, gradwright.uint8) else i.reshape(-1)[:1] for i in given]
     try:
         picked = operators.index_Tensor.__wrapped__(x, given).shape
     except Exception:
@@ -258,13 +258,13 @@ def test_in_place(name: str) -> None:
 
 
 def test_a_write_reads_nothing_that_it_has_written() -> None:
-    x = runtime.arange(6.0)
-    x[::2].index_put_((runtime.arange(3),), x[1::2])
+    x = gradwright.arange(6.0)
+    x[::2].index_put_((gradwright.arange(3),), x[1::2])
     assert x.tolist() == [1, 1, 3, 3, 5, 5]
-    x = runtime.arange(6.0)
-    x[1:].index_add_(0, runtime.arange(5), x[:-1].clone())
+    x = gradwright.arange(6.0)
+    x[1:].index_add_(0, gradwright.arange(5), x[:-1].clone())
     assert x.tolist() == [0, 1, 3, 5, 7, 9]
-    y = runtime.arange(4)
+    y = gradwright.arange(4)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         y.scatter_(0, y, y)  # the index is what is written
     assert y.tolist() == [0, 1, 2, 3]
@@ -303,12 +303,12 @@ def test_large(dtype: str) -> None:
         wanted = outcome(function.__wrapped__, *args)
         assert len(wanted) > 2, name
         for threads in (1, 4):
-            before = runtime.get_num_threads()
-            runtime.set_num_threads(threads)
+            before = gradwright.get_num_threads()
+            gradwright.set_num_threads(threads)
             try:
                 assert outcome(function, *args) == wanted, name
             finally:
-                runtime.set_num_threads(before)
+                gradwright.set_num_threads(before)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1", "c16"])
@@ -318,7 +318,7 @@ def test_runs_of_neighbours(dtype: str, near: int) -> None:
     places = np.array([3, 2, 1, *range(30), 5, 6, 7, *range(10, 40), 39])
     x = np.arange(3 * 40).reshape(3, 40).astype(dtype)
     source = np.arange(3 * len(places) * near).reshape(3, -1).astype(dtype)[:, ::near]
-    index = runtime.tensor(places)
+    index = gradwright.tensor(places)
     for array in (x, x.T.copy().T, np.repeat(x, 2, 1)[:, ::2], x[::-1]):
         t = wrap(array)
         np.testing.assert_array_equal(t.index_select(1, index), array[:, places])
@@ -332,8 +332,8 @@ def test_runs_of_neighbours(dtype: str, near: int) -> None:
 
 
 def test_the_loops_are_taken() -> None:
-    x, index = runtime.ones(4, 4), runtime.tensor([1, 2])
-    each, part = index[:, None].expand(2, 4), runtime.ones(2, 4)
+    x, index = gradwright.ones(4, 4), gradwright.tensor([1, 2])
+    each, part = index[:, None].expand(2, 4), gradwright.ones(2, 4)
 
     def calls() -> None:
         _ = x[index], x[:, index], x[index, index], x[x > 0], x[[0, 1]]
@@ -347,9 +347,9 @@ def test_the_loops_are_taken() -> None:
         x.index_copy(0, index, part), x.index_fill(0, index, 1.0), x.scatter(0, each, 2.0), x.scatter(0, each, part)
         x[index] = 1.0
         x.index_add_(0, index, part)
-        runtime.nn.functional.embedding(index, x)
+        gradwright.nn.functional.embedding(index, x)
         operators.embedding_dense_backward_default(part, index, 4, -1, False)
-        runtime.nn.functional.one_hot(index, 4)
+        gradwright.nn.functional.one_hot(index, 4)
 
     told = native.explain(calls)
     assert all(call.fast and call.kernel != "Python kernel" for call in told.records), told
@@ -366,9 +366,9 @@ SUBSCRIPTS = (
 
 
 def test_subscripts() -> None:
-    index, worked = runtime.tensor([1, -1, 0]), 0
+    index, worked = gradwright.tensor([1, -1, 0]), 0
     for text, shape in itertools.product(SUBSCRIPTS, ((3, 4), (2, 3, 4), (4,), (), (0, 2))):
-        x = runtime.arange(float(np.prod(shape))).reshape(shape)
+        x = gradwright.arange(float(np.prod(shape))).reshape(shape)
         given = eval(f"np.s_[{text}]", {"np": np, "i": index, "m": x > 1})
         for requires_grad in (False, True):
             x.requires_grad_(requires_grad)
@@ -376,8 +376,8 @@ def test_subscripts() -> None:
             assert found == outcome(getitem, x, given), (shape, text)
             worked += len(found) > 2
         row = x.detach()[:1] if x.dim() else x.detach()
-        for value in (7, 2.5, True, 1 + 2j, row * 2, x.detach().sum(), "no", runtime.tensor(3), None):
-            for dtype in (runtime.float32, runtime.int64, runtime.bool):
+        for value in (7, 2.5, True, 1 + 2j, row * 2, x.detach().sum(), "no", gradwright.tensor(3), None):
+            for dtype in (gradwright.float32, gradwright.int64, gradwright.bool):
                 targets = [x.detach().to(dtype).clone() for _ in range(2)]
                 results = [
                     written(f, t, given, value) for f, t in zip((Tensor.__setitem__, setitem), targets, strict=True)
@@ -388,7 +388,7 @@ def test_subscripts() -> None:
 
 
 def test_composites_record_the_same_operators() -> None:
-    x, index = runtime.rand(3, 4, requires_grad=True), runtime.tensor([[1], [0], [3]])
+    x, index = gradwright.rand(3, 4, requires_grad=True), gradwright.tensor([[1], [0], [3]])
     for places in (index, index[:1], index.expand(3, 4)):
         histories = []
         for function in (operators.take_along_dim_default, operators.take_along_dim_default.__wrapped__):
@@ -406,10 +406,10 @@ def written(function: Callable[..., Any], target: Tensor, index: Any, value: Any
 
 
 def test_writes_that_autograd_sees() -> None:
-    for index in (0, slice(1, 3), runtime.tensor([0, 1]), (slice(None), runtime.tensor([1]))):
+    for index in (0, slice(1, 3), gradwright.tensor([0, 1]), (slice(None), gradwright.tensor([1]))):
         grads = []
         for function in (Tensor.__setitem__, setitem):
-            x, value = runtime.ones(3, 3, requires_grad=True), runtime.ones((), requires_grad=True)
+            x, value = gradwright.ones(3, 3, requires_grad=True), gradwright.ones((), requires_grad=True)
             y = x * 2
             function(y, index, value)
             (y * y).sum().backward()
@@ -417,9 +417,9 @@ def test_writes_that_autograd_sees() -> None:
             with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
                 function(x, index, 1.0)
         assert grads[0] == grads[1]
-    x = runtime.zeros(3, 3)
+    x = gradwright.zeros(3, 3)
     x[0].requires_grad_()
-    with runtime.no_grad():
+    with gradwright.no_grad():
         x[:, 0] = 1
     assert x._version == 1
     with pytest.raises(TypeError, match="does not support deleting items"):

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from generated.registry import OPERATORS
+from gradwright.testing import Sample, sample_inputs
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, sample_inputs
 from support.native_core import needs_core
 
 
@@ -32,7 +32,7 @@ ENTRIES = [i for i in OPERATORS.values() if i.inplace and hasattr(inplace_functi
 
 def outcome(function: Callable[..., Any], sample: Sample, recorded: bool) -> list[Any]:
     """All that can be seen of one call: the error, or the written Tensor with its history and its gradients."""
-    runtime.manual_seed(0)
+    gradwright.manual_seed(0)
     first = sample.args[0].detach().clone()
     leaf = first.requires_grad_() if recorded and first.is_floating_point() | first.is_complex() else first
     target = leaf.clone() if recorded else leaf
@@ -49,7 +49,7 @@ def outcome(function: Callable[..., Any], sample: Sample, recorded: bool) -> lis
         inputs = [t for t in (leaf, *sample.args[1:], *sample.kwargs.values()) if isinstance(t, Tensor)]
         inputs = [t for t in inputs if t.requires_grad]
         try:
-            grads = runtime.autograd.grad(target, inputs, runtime.ones_like(target), allow_unused=True)
+            grads = gradwright.autograd.grad(target, inputs, gradwright.ones_like(target), allow_unused=True)
         except NotImplementedError as error:
             return [*found, str(error)]
         found += [None if grad is None else grad.numpy() for grad in grads]
@@ -93,40 +93,40 @@ def test_an_entry_does_what_the_function_does(info: OperatorInfo, recorded: bool
 
 
 def test_a_write_is_counted_where_the_memory_is_shared() -> None:
-    x = runtime.zeros(2, 3)
+    x = gradwright.zeros(2, 3)
     assert x.add_(1)._version == 1
     row = x[0]
     row.mul_(3)
     x -= 1
     assert (x._version, row._version) == (3, 3)
     assert x.tolist() == [[2, 2, 2], [0, 0, 0]]
-    with runtime.no_grad():
+    with gradwright.no_grad():
         x.detach().zero_()
     assert x._version == 4
     assert x.sum() == 0
 
 
 def test_leaves_are_not_written_where_writes_are_recorded() -> None:
-    x = runtime.ones(2, requires_grad=True)
+    x = gradwright.ones(2, requires_grad=True)
     writes: list[Callable[[], Any]] = [lambda: x.add_(1), lambda: x.relu_(), lambda: x.zero_(), lambda: x[0].mul_(2)]
     for write in writes:
         with pytest.raises(RuntimeError, match=r"a (view of a )?leaf Variable that requires grad is being used in an"):
             write()
     with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
         x += 1
-    with runtime.no_grad():
+    with gradwright.no_grad():
         x -= 0.5
         x[0].fill_(7)
     assert x.tolist() == [7, 0.5]
     assert (x._version, x.is_leaf, x.requires_grad) == (2, True, True)
-    other = runtime.ones(2)
+    other = gradwright.ones(2)
     other.add_(x)  # no leaf that requires grad, but it gets a history
     assert other.grad_fn is not None
 
 
 def test_a_view_that_was_made_without_grad_is_not_written_with_it() -> None:
-    x = runtime.ones(3, requires_grad=True) * 1
-    with runtime.no_grad():
+    x = gradwright.ones(3, requires_grad=True) * 1
+    with gradwright.no_grad():
         view = x[:2]
     with pytest.raises(RuntimeError, match="A view was created in no_grad mode"):
         view.add_(1)
@@ -142,13 +142,13 @@ def test_a_recorded_write_has_the_gradient_of_what_it_computes() -> None:
         lambda y: y.sub_(y, alpha=3),
     ]
     for make in makers:
-        x = runtime.arange(4.0).reshape(2, 2).requires_grad_()
+        x = gradwright.arange(4.0).reshape(2, 2).requires_grad_()
         y = x * 1
         make(y)
         with contextlib.suppress(RuntimeError):  # what is needed was overwritten
             y.sum().backward()
         assert x.grad is None or x.grad.tolist() == [[-2, -2], [-2, -2]]
-    x = runtime.tensor([-1.0, 2.0], requires_grad=True)
+    x = gradwright.tensor([-1.0, 2.0], requires_grad=True)
     y = x * 1
     y.relu_().add_(x, alpha=2).mul_(y.detach() * 0 + 3)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -166,7 +166,7 @@ def test_a_recorded_write_has_the_gradient_of_what_it_computes() -> None:
 
 def test_arguments_may_lie_in_the_places_that_are_written() -> None:
     def fresh() -> Tensor:
-        return runtime.arange(1.0, 10.0).reshape(3, 3)
+        return gradwright.arange(1.0, 10.0).reshape(3, 3)
 
     values = fresh().numpy()
     cases: list[tuple[Callable[[Tensor], Tensor], Any]] = [
@@ -193,12 +193,12 @@ def test_arguments_must_not_lie_over_a_part_of_what_is_written(recorded: bool) -
         lambda x: x.t().mul_(x),
         lambda x: x.detach()[1:].mul_(x[:2]),
         lambda x: x.clamp_(x[1]),
-        lambda x: x.view(9)[1:].index_put_((runtime.arange(8),), x.view(9)[:-1]),
+        lambda x: x.view(9)[1:].index_put_((gradwright.arange(8),), x.view(9)[:-1]),
         lambda x: x.view(9).__setitem__(slice(1, None), x.view(9)[:-1]),
         lambda x: x.__setitem__(slice(None), x.t()),
     ]
     for write in cases:
-        x = runtime.arange(1.0, 10.0).reshape(3, 3).requires_grad_(recorded) * 1
+        x = gradwright.arange(1.0, 10.0).reshape(3, 3).requires_grad_(recorded) * 1
         before, version = x.tolist(), x._version
         with pytest.raises(RuntimeError, match="some elements of the input tensor and the written-to tensor refer"):
             write(x)
@@ -206,7 +206,7 @@ def test_arguments_must_not_lie_over_a_part_of_what_is_written(recorded: bool) -
 
 
 def test_memory_that_is_written_twice_is_refused() -> None:
-    x = runtime.ones(1).expand(3)
+    x = gradwright.ones(1).expand(3)
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         x.add_(1)
     x.zero_()
@@ -214,16 +214,16 @@ def test_memory_that_is_written_twice_is_refused() -> None:
 
 
 def test_shapes_and_dtypes_of_the_target_stay() -> None:
-    x = runtime.ones(2, 1)
+    x = gradwright.ones(2, 1)
     with pytest.raises(RuntimeError, match=r"output with shape \[2, 1\] doesn't match the broadcast shape \[2, 3\]"):
-        x.add_(runtime.ones(2, 3))
+        x.add_(gradwright.ones(2, 3))
     with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
-        runtime.ones(2, dtype=runtime.int64).mul_(runtime.ones(2))
-    assert runtime.ones(2).mul_(runtime.ones(2, dtype=runtime.float64) * 3).dtype is runtime.float32
+        gradwright.ones(2, dtype=gradwright.int64).mul_(gradwright.ones(2))
+    assert gradwright.ones(2).mul_(gradwright.ones(2, dtype=gradwright.float64) * 3).dtype is gradwright.float32
     assert (x._version, x.tolist()) == (0, [[1], [1]])
-    assert runtime.ones(2, dtype=runtime.int64).add_(2).tolist() == [3, 3]
-    assert runtime.zeros(0, 3).add_(runtime.ones(3))._version == 1
-    scalar = runtime.tensor(2.0)
+    assert gradwright.ones(2, dtype=gradwright.int64).add_(2).tolist() == [3, 3]
+    assert gradwright.zeros(0, 3).add_(gradwright.ones(3))._version == 1
+    scalar = gradwright.tensor(2.0)
     scalar *= 3
     assert (scalar.item(), scalar.dim()) == (6, 0)
 
@@ -231,7 +231,7 @@ def test_shapes_and_dtypes_of_the_target_stay() -> None:
 def test_special_values_are_numpys() -> None:
     special = [float("nan"), float("inf"), -float("inf"), -0.0, 0.0, 1.0, -1.0, 3e38]
     left, right = (
-        runtime.tensor(list(values)) for values in zip(*[(a, b) for a in special for b in special], strict=True)
+        gradwright.tensor(list(values)) for values in zip(*[(a, b) for a in special for b in special], strict=True)
     )
     a, b = left.numpy().copy(), right.numpy().copy()
     with np.errstate(all="ignore"):
@@ -251,8 +251,8 @@ def test_special_values_are_numpys() -> None:
 
 
 def test_inference_tensors_are_written_in_inference_mode_only() -> None:
-    with runtime.inference_mode():
-        x = runtime.ones(2) * 1
+    with gradwright.inference_mode():
+        x = gradwright.ones(2) * 1
         x.add_(1)
     with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
         x.add_(1)
@@ -260,12 +260,12 @@ def test_inference_tensors_are_written_in_inference_mode_only() -> None:
 
 
 def test_subclasses_and_numpy_operands_take_the_general_path() -> None:
-    x: Any = runtime.nn.Parameter(runtime.ones(2))
-    with runtime.no_grad():
+    x: Any = gradwright.nn.Parameter(gradwright.ones(2))
+    with gradwright.no_grad():
         x -= np.float32(0.5)
-        x += runtime.nn.Parameter(runtime.ones(2))
+        x += gradwright.nn.Parameter(gradwright.ones(2))
     assert x.tolist() == [1.5, 1.5]
-    assert type(x) is runtime.nn.Parameter
+    assert type(x) is gradwright.nn.Parameter
     text: Any = "text"
     with pytest.raises(TypeError, match=r"\+="):
         x += text  # type: ignore[misc]
@@ -274,18 +274,18 @@ def test_subclasses_and_numpy_operands_take_the_general_path() -> None:
 
 
 def test_memory_stays_flat() -> None:
-    x = runtime.ones(4, requires_grad=True)
-    other = runtime.ones(4)
-    optimizer = runtime.optim.Adam([x], 0.01)
+    x = gradwright.ones(4, requires_grad=True)
+    other = gradwright.ones(4)
+    optimizer = gradwright.optim.Adam([x], 0.01)
 
     def work() -> None:
         y = x * 2
         y.mul_(other).add_(x, alpha=2).div_(2)
-        y.sub_(runtime.ones(4, 1)[0]).view(2, 2).neg_()
+        y.sub_(gradwright.ones(4, 1)[0]).view(2, 2).neg_()
         y.sum().backward()
         optimizer.step()
-        with runtime.no_grad(), contextlib.suppress(RuntimeError):
-            x.mul_(0.5).copy_(other).add_(runtime.ones(2, 4))
+        with gradwright.no_grad(), contextlib.suppress(RuntimeError):
+            x.mul_(0.5).copy_(other).add_(gradwright.ones(2, 4))
         x.grad = None
 
     for _ in range(100):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import special
 
-import runtime
+import gradwright
 from codegen.formula.typed import BOOL, SCALAR, TENSOR, walk
 from codegen.paths import project_paths
 from codegen.plan.operator import OperatorPlan
@@ -150,7 +150,7 @@ CROSSING = frozenset(("silu_backward_default", "mish_backward_default", "logadde
 def in_double(operator: OperatorPlan, arguments: list[Any], named: dict[str, Any]) -> Array:
     """The result of the function in Python with the Tensors in double precision, in single precision again."""
     entry = getattr(operators, operator.function)
-    longer = [a.double() if isinstance(a, runtime.Tensor) else a for a in arguments]
+    longer = [a.double() if isinstance(a, gradwright.Tensor) else a for a in arguments]
     with np.errstate(all="ignore"):
         return np.asarray(entry.__wrapped__(*longer, **named)._array.astype(np.float32))
 
@@ -160,7 +160,7 @@ def check_equal(name: str, got: Array, wanted: Array, arguments: list[Any]) -> N
     assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
     assert telling_strides(got) == telling_strides(wanted)
     if wanted.dtype.kind == "c":
-        tensors = [argument._array for argument in arguments if isinstance(argument, runtime.Tensor)]
+        tensors = [argument._array for argument in arguments if isinstance(argument, gradwright.Tensor)]
         check_parts(name, got, wanted, tensors, [each for each in arguments if isinstance(each, int | float)])
     elif ("gelu" in name and wanted.dtype in (np.float32, np.float16)) or name in CROSSING:
         # Behind 1 + erf(x) a difference in the last place of erf counts, which is SciPy's in Python.
@@ -259,7 +259,9 @@ def test_clamp_between_tensors(dtype: str) -> None:
 
 
 def test_clamp_between_tensors_takes_the_fast_path() -> None:
-    x, low, high = (runtime.tensor(numbers, requires_grad=True) for numbers in ([1.0, 5.0, -5.0], [0.0] * 3, [2.0] * 3))
+    x, low, high = (
+        gradwright.tensor(numbers, requires_grad=True) for numbers in ([1.0, 5.0, -5.0], [0.0] * 3, [2.0] * 3)
+    )
     for bounds, kept in (
         ((low, high), [1.0, 0.0, 0.0]),
         ((low, None), [1.0, 1.0, 0.0]),
@@ -268,11 +270,11 @@ def test_clamp_between_tensors_takes_the_fast_path() -> None:
         explained = native.explain(lambda bounds=bounds: x.clamp(*bounds))
         assert [(call.name, call.fast) for call in explained.records] == [("clamp.Tensor", True)]
         assert type(explained.result.grad_fn).__name__ == "ClampBackward0"
-        assert runtime.autograd.grad(explained.result.sum(), x)[0].tolist() == kept
+        assert gradwright.autograd.grad(explained.result.sum(), x)[0].tolist() == kept
     for other in (low.double(), low.long()):  # promoted in Python
         assert not native.explain(lambda other=other: x.clamp(other, high)).records[-1].fast
         assert x.clamp(other, high).tolist() == [1.0, 2.0, 0.0]
-    y = runtime.tensor([1.0, 5.0, -5.0])
+    y = gradwright.tensor([1.0, 5.0, -5.0])
     assert y.clamp_(low.detach(), high.detach()) is y
     assert y.tolist() == [1.0, 2.0, 0.0]
     assert (y * 1).clamp_(min=high).tolist() == [2.0, 2.0, 2.0]
@@ -319,7 +321,7 @@ def test_erf_is_at_most_one_place_off(bits: range) -> None:
     x = np.arange(bits.start, bits.stop, bits.step, dtype=np.uint64).astype(np.uint32).view(np.float32)
     with np.errstate(all="ignore"):
         wanted = special.erf(x.astype(np.float64)).astype(np.float32)
-        got = runtime.erf(wrap(x)).numpy()
+        got = gradwright.erf(wrap(x)).numpy()
     assert ulps(got, wanted) <= 1
 
 
@@ -351,7 +353,7 @@ def example(operator: OperatorPlan, shape: tuple[int, ...], dtype: str) -> tuple
         if parameter.keyword_only:
             break
         if parameter.type == TENSOR:
-            leaf = runtime.tensor(random.uniform(0.1, 0.9, shape).astype(dtype)).requires_grad_()
+            leaf = gradwright.tensor(random.uniform(0.1, 0.9, shape).astype(dtype)).requires_grad_()
             arguments.append(leaf)
         elif parameter.type == SCALAR:
             arguments.append(0.75)
@@ -361,7 +363,7 @@ def example(operator: OperatorPlan, shape: tuple[int, ...], dtype: str) -> tuple
             arguments.append(0.4)
         else:
             break
-    return arguments, [argument for argument in arguments if isinstance(argument, runtime.Tensor)]
+    return arguments, [argument for argument in arguments if isinstance(argument, gradwright.Tensor)]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -371,13 +373,13 @@ def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> N
         arguments, leaves = example(FUSED[function], shape, dtype)
         for expanded in (False, True):
             result = getattr(operators, function)(*arguments)
-            seed = runtime.full(result.shape or (1,), 1.5, dtype=getattr(runtime, dtype)).reshape(result.shape)
+            seed = gradwright.full(result.shape or (1,), 1.5, dtype=getattr(gradwright, dtype)).reshape(result.shape)
             if expanded:
-                seed = runtime.full((), 1.5, dtype=getattr(runtime, dtype)).expand(result.shape)
+                seed = gradwright.full((), 1.5, dtype=getattr(gradwright, dtype)).expand(result.shape)
             # While a graph is recorded, the statements run.
-            wanted = runtime.autograd.grad(result, leaves, seed, create_graph=True, allow_unused=True)
+            wanted = gradwright.autograd.grad(result, leaves, seed, create_graph=True, allow_unused=True)
             result = getattr(operators, function)(*arguments)
-            got = runtime.autograd.grad(result, leaves, seed, allow_unused=True)
+            got = gradwright.autograd.grad(result, leaves, seed, allow_unused=True)
             for one, other in zip(got, wanted, strict=True):
                 if one is None or other is None:
                     assert one is other
@@ -394,8 +396,8 @@ def test_a_formula_in_one_loop_is_its_statements(function: str, dtype: str) -> N
 
 
 def test_a_formula_makes_no_array_but_its_result() -> None:
-    x = runtime.full((300_000,), 0.5).requires_grad_()
-    seed = runtime.ones(300_000)
+    x = gradwright.full((300_000,), 0.5).requires_grad_()
+    seed = gradwright.ones(300_000)
     y = operators.softplus_default(x)
     tracemalloc.start()
     y.backward(seed)
@@ -406,12 +408,12 @@ def test_a_formula_makes_no_array_but_its_result() -> None:
 
 def test_a_kernel_of_the_users_is_part_of_formulas() -> None:
     program = """
-import runtime
-lib = runtime.library.Library("aten", "IMPL")
-x = runtime.tensor([0.0, 0.0], requires_grad=True)
+import gradwright
+lib = gradwright.library.Library("aten", "IMPL")
+x = gradwright.tensor([0.0, 0.0], requires_grad=True)
 x.sin().sum().backward()
 lib.impl("cos", lambda self: self * 0 + 7, "CPU")
-y = runtime.tensor([0.0, 0.0], requires_grad=True)
+y = gradwright.tensor([0.0, 0.0], requires_grad=True)
 y.sin().sum().backward()
 print(x.grad.tolist(), y.grad.tolist())
 """
@@ -419,13 +421,13 @@ print(x.grad.tolist(), y.grad.tolist())
 
 
 PROGRAM = """
-import hashlib, numpy as np, runtime
-from runtime.nn import functional as F
+import hashlib, numpy as np, gradwright
+from gradwright.nn import functional as F
 random = np.random.default_rng(3)
 digest = hashlib.sha256()
 for dtype in ("float32", "float64"):
     for shape in ((7,), (1003,), (50, 70), (200, 400)):
-        x, w = (runtime.tensor(random.normal(size=shape).astype(dtype)).requires_grad_() for _ in range(2))
+        x, w = (gradwright.tensor(random.normal(size=shape).astype(dtype)).requires_grad_() for _ in range(2))
         for y in (x * w + 1, x / w, x.sigmoid() * w.tanh(), F.gelu(x), F.gelu(x, approximate="tanh"), F.silu(x),
                   F.softplus(x), F.elu(x), x.clamp(-0.5, 0.5), F.leaky_relu(x), x.sin() - w.abs(), x.t() * w.t()):
             y.sum().backward()
@@ -436,6 +438,6 @@ print(digest.hexdigest())
 
 
 def test_results_do_not_depend_on_the_processor_or_on_threads() -> None:
-    best = run(f"import runtime; runtime.set_num_threads(1)\n{PROGRAM}")
+    best = run(f"import gradwright; gradwright.set_num_threads(1)\n{PROGRAM}")
     assert best == run(PROGRAM, GRADWRIGHT_CPU="avx2")  # older ones: test_vectors.py
-    assert best == run(f"import runtime; runtime.set_num_threads(3)\n{PROGRAM}")
+    assert best == run(f"import gradwright; gradwright.set_num_threads(3)\n{PROGRAM}")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy._core import multiarray
 
-import runtime
+import gradwright
 from runtime.base.tensor import Tensor
 from support.native_core import needs_core
 
@@ -21,15 +21,15 @@ LARGE = MEBI // 4  # elements of float32
 
 @pytest.fixture
 def reserve() -> Iterator[None]:
-    before = runtime.get_memory_reserve()
-    runtime.set_memory_reserve(0)
-    runtime.set_memory_reserve(8 * MEBI)
+    before = gradwright.get_memory_reserve()
+    gradwright.set_memory_reserve(0)
+    gradwright.set_memory_reserve(8 * MEBI)
     yield
-    runtime.set_memory_reserve(before)
+    gradwright.set_memory_reserve(before)
 
 
 def normal(*shape: int, seed: int = 0) -> Tensor:
-    return runtime.tensor(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
+    return gradwright.tensor(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
 
 
 def place(tensor: Tensor) -> int:
@@ -44,12 +44,12 @@ def test_a_large_result_takes_the_memory_of_the_last_one(reserve: None) -> None:
     x = normal(LARGE)
     y = x * x
     first = place(y)
-    assert runtime.reserved_memory() == 0
+    assert gradwright.reserved_memory() == 0
     del y
-    assert runtime.reserved_memory() == MEBI
+    assert gradwright.reserved_memory() == MEBI
     y = x + x
     assert place(y) == first
-    assert runtime.reserved_memory() == 0
+    assert gradwright.reserved_memory() == 0
     np.testing.assert_array_equal(y, x.numpy() + x.numpy())
 
 
@@ -68,7 +68,7 @@ def test_small_results_and_others_are_not_kept(reserve: None) -> None:
     y, z = normal(1000) * 2, np.add(x.numpy(), 1)
     assert multiarray.get_handler_name(y._array) == multiarray.get_handler_name(z) == multiarray.get_handler_name()
     del x, y, z
-    assert runtime.reserved_memory() == 0
+    assert gradwright.reserved_memory() == 0
 
 
 @needs_core
@@ -78,17 +78,17 @@ def test_the_bound(reserve: None) -> None:
     places = [place(y) for y in many]
     while many:
         del many[0]
-    assert runtime.reserved_memory() == 8 * MEBI
+    assert gradwright.reserved_memory() == 8 * MEBI
     again = [x * i for i in range(8)]
     assert {place(y) for y in again} == set(places[4:])  # what was given back first is gone
     del again
-    runtime.set_memory_reserve(3 * MEBI)
-    assert runtime.get_memory_reserve() == runtime.reserved_memory() == 3 * MEBI
+    gradwright.set_memory_reserve(3 * MEBI)
+    assert gradwright.get_memory_reserve() == gradwright.reserved_memory() == 3 * MEBI
     whole = normal(4 * LARGE) * 2
     del whole
-    assert runtime.reserved_memory() == 3 * MEBI
-    runtime.set_memory_reserve(0)
-    assert runtime.reserved_memory() == 0
+    assert gradwright.reserved_memory() == 3 * MEBI
+    gradwright.set_memory_reserve(0)
+    assert gradwright.reserved_memory() == 0
     y = x * x
     assert multiarray.get_handler_name(y._array) == multiarray.get_handler_name()
 
@@ -105,7 +105,7 @@ def test_numpy_may_resize_keep_and_free_such_an_array(reserve: None) -> None:
     array.resize(10, refcheck=False)
     np.testing.assert_array_equal(array, known[:10])
     del array
-    assert runtime.reserved_memory() < MEBI
+    assert gradwright.reserved_memory() < MEBI
 
 
 @needs_core
@@ -125,7 +125,7 @@ def test_threads_do_not_get_the_same_memory(reserve: None) -> None:
     failed: list[object] = []
 
     def work(number: int) -> None:
-        x = runtime.full((LARGE,), float(number))
+        x = gradwright.full((LARGE,), float(number))
         for i in range(50):
             y, z = x * i, x + i
             if not (y.numpy() == number * i).all() or not (z.numpy() == number + i).all():
@@ -140,19 +140,19 @@ def test_threads_do_not_get_the_same_memory(reserve: None) -> None:
 
 
 def test_what_the_reserve_takes() -> None:
-    before = runtime.get_memory_reserve()
+    before = gradwright.get_memory_reserve()
     try:
-        runtime.set_memory_reserve(np.int32(7))
-        assert runtime.get_memory_reserve() == 7
+        gradwright.set_memory_reserve(np.int32(7))
+        assert gradwright.get_memory_reserve() == 7
         for wrong in (-1, 2**63):
             with pytest.raises(ValueError, match="a number of bytes"):
-                runtime.set_memory_reserve(wrong)
+                gradwright.set_memory_reserve(wrong)
         for odd in (1.5, "1", None):
             with pytest.raises(TypeError):
-                runtime.set_memory_reserve(odd)  # type: ignore[arg-type]
-        assert runtime.get_memory_reserve() == 7
+                gradwright.set_memory_reserve(odd)  # type: ignore[arg-type]
+        assert gradwright.get_memory_reserve() == 7
     finally:
-        runtime.set_memory_reserve(before)
+        gradwright.set_memory_reserve(before)
 
 
 # -- gradients that nobody reads any more
@@ -167,15 +167,15 @@ BINARY = "add sub mul div atan2 copysign fmax fmin hypot logaddexp maximum minim
 
 def function_of(name: str) -> Callable[..., Tensor]:
     if name == "where":
-        return lambda x, y: runtime.where(x > y, x, y)
-    return getattr(runtime, name, None) or getattr(runtime.nn.functional, name)
+        return lambda x, y: gradwright.where(x > y, x, y)
+    return getattr(gradwright, name, None) or getattr(gradwright.nn.functional, name)
 
 
 def gradients(function: Callable[..., Tensor], values: list[np.ndarray], seed: np.ndarray) -> list[np.ndarray]:
     """Those of a function between two products, so that what comes to it is a gradient of the engine's own."""
-    inputs = [runtime.tensor(value, requires_grad=True) for value in values]
-    out = function(*(x * 1.0 for x in inputs)) * runtime.tensor(seed)
-    out.backward(runtime.tensor(seed))
+    inputs = [gradwright.tensor(value, requires_grad=True) for value in values]
+    out = function(*(x * 1.0 for x in inputs)) * gradwright.tensor(seed)
+    out.backward(gradwright.tensor(seed))
     return [x.grad.numpy() for x in inputs if x.grad is not None]
 
 
@@ -210,10 +210,15 @@ class TestWhatIsReadStays:
         x = normal(elements).requires_grad_()
         y = x
         for _ in range(3):
-            for function in (runtime.tanh, runtime.nn.functional.silu, lambda z: z * z, runtime.nn.functional.softplus):
+            for function in (
+                gradwright.tanh,
+                gradwright.nn.functional.silu,
+                lambda z: z * z,
+                gradwright.nn.functional.softplus,
+            ):
                 y = function(y)
                 y.register_hook(hook)
-        y.backward(runtime.ones(elements))
+        y.backward(gradwright.ones(elements))
         assert len(kept) == 12
         for held, copy in kept:
             np.testing.assert_array_equal(values(held), copy)
@@ -236,36 +241,36 @@ class TestWhatIsReadStays:
     def test_the_root_gradient(self, elements: int) -> None:
         x, seed = normal(elements).requires_grad_(), normal(elements, seed=1)
         known = seed.numpy().copy()
-        y = runtime.tanh(x)
+        y = gradwright.tanh(x)
         y.backward(seed, retain_graph=True)
-        runtime.autograd.grad(y, x, seed)
+        gradwright.autograd.grad(y, x, seed)
         np.testing.assert_array_equal(seed, known)
 
     def test_retained_gradients(self, elements: int) -> None:
         x = normal(elements).requires_grad_()
         y = x * 2.0
-        z = runtime.tanh(y)
+        z = gradwright.tanh(y)
         y.retain_grad()
         z.retain_grad()
-        (z * 3.0).backward(runtime.ones(elements))
+        (z * 3.0).backward(gradwright.ones(elements))
         np.testing.assert_array_equal(z.grad, np.full(elements, 3.0, np.float32))
         np.testing.assert_array_equal(x.grad, y.grad.numpy() * 2)
 
     def test_one_gradient_for_several(self, elements: int) -> None:
         a, b = (normal(elements, seed=seed).requires_grad_() for seed in range(2))
-        c, d = runtime.tanh(a), runtime.sigmoid(b)
+        c, d = gradwright.tanh(a), gradwright.sigmoid(b)
         out = (c + d) * 2.0  # both get one gradient
-        out.backward(runtime.ones(elements))
+        out.backward(gradwright.ones(elements))
         np.testing.assert_allclose(a.grad, 2 * (1 - c.detach().numpy() ** 2), rtol=1e-5, atol=1e-6)
         np.testing.assert_allclose(b.grad, 2 * (d * (1 - d)).detach().numpy(), rtol=1e-5)
 
     def test_a_node_called_with_the_only_reference(self, elements: int) -> None:
         """functools.partial lends what it holds."""
-        node: Any = runtime.tanh(normal(elements).requires_grad_()).grad_fn
-        silu: Any = runtime.nn.functional.silu(normal(elements).requires_grad_()).grad_fn
+        node: Any = gradwright.tanh(normal(elements).requires_grad_()).grad_fn
+        silu: Any = gradwright.nn.functional.silu(normal(elements).requires_grad_()).grad_fn
         for function in (node, silu):
-            call = functools.partial(function, runtime.ones(elements))
-            with runtime.no_grad():
+            call = functools.partial(function, gradwright.ones(elements))
+            with gradwright.no_grad():
                 first, second = call(), call()
             np.testing.assert_array_equal(call.args[0], np.ones(elements, np.float32))
             np.testing.assert_array_equal(first, second)
@@ -273,9 +278,9 @@ class TestWhatIsReadStays:
     def test_a_saved_gradient(self, elements: int) -> None:
         """With a graph of the gradients, Nodes save them."""
         x = normal(elements).double().requires_grad_()
-        (first,) = runtime.autograd.grad(runtime.tanh(x * 1.0).sum(), x, create_graph=True)
+        (first,) = gradwright.autograd.grad(gradwright.tanh(x * 1.0).sum(), x, create_graph=True)
         known = first.detach().numpy().copy()
-        (second,) = runtime.autograd.grad(first.sum(), x)
+        (second,) = gradwright.autograd.grad(first.sum(), x)
         np.testing.assert_array_equal(first.detach(), known)
         t = np.tanh(x.detach().numpy())
         np.testing.assert_allclose(second, -2 * t * (1 - t * t), rtol=1e-10, atol=1e-12)
@@ -286,13 +291,13 @@ def test_a_chain_goes_back_in_one_piece_of_memory(reserve: None) -> None:
     x = normal(LARGE).requires_grad_()
     y = x
     for _ in range(4):
-        y = runtime.tanh(y)
+        y = gradwright.tanh(y)
     places = set()
     y.grad_fn.register_hook(lambda found, _: places.add(place(found[0])) or None)
     z = y
     for _ in range(20):
-        z = runtime.tanh(z)
-    z.backward(runtime.ones(LARGE))
+        z = gradwright.tanh(z)
+    z.backward(gradwright.ones(LARGE))
     # The seed is the caller's; the first formula makes an array, and the others work in it.
     assert places == {place(x.grad)}
 
@@ -302,7 +307,9 @@ class TestInterleavedFormulas:
 
     def check(self, x: Tensor, y: Tensor, seed: np.ndarray) -> None:
         out = (x * y) * 1.0  # the gradient of the product is the engine's own
-        grads = runtime.autograd.grad(out, [z for z in (x, y) if z.requires_grad], runtime.tensor(seed).to(out.dtype))
+        grads = gradwright.autograd.grad(
+            out, [z for z in (x, y) if z.requires_grad], gradwright.tensor(seed).to(out.dtype)
+        )
         wide = out.detach().numpy().dtype
         values = [other.detach().numpy() for z, other in ((x, y), (y, x)) if z.requires_grad]
         for found, value in zip(grads, values, strict=True):
@@ -324,5 +331,5 @@ class TestInterleavedFormulas:
 
     def test_both_edges_are_one(self) -> None:
         x = normal(LARGE).requires_grad_()
-        (found,) = runtime.autograd.grad(x * x, x, runtime.ones(LARGE))
+        (found,) = gradwright.autograd.grad(x * x, x, gradwright.ones(LARGE))
         np.testing.assert_array_equal(found, 2 * x.detach().numpy())

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-import runtime
+import gradwright
 
 Array = npt.NDArray[Any]
 ROWS = (15, 16, 17, 400, 40_000)
@@ -48,7 +48,7 @@ def pairs(rows: int, width: int, dtype: str) -> Iterator[tuple[Array, Array]]:
 @pytest.mark.parametrize("rows", ROWS)
 def test_products(rows: int, width: int, dtype: str) -> None:
     for one, other in pairs(rows, width, dtype):
-        a, b = runtime.from_numpy(one.copy() if one.strides[-1] < 0 else one), runtime.from_numpy(other)
+        a, b = gradwright.from_numpy(one.copy() if one.strides[-1] < 0 else one), gradwright.from_numpy(other)
         for found, expected in ((a + b, one + other), (a * b, one * other), (a - 1, one - one.dtype.type(1))):
             assert found.numpy().dtype == expected.dtype
             np.testing.assert_array_equal(found.numpy(), expected)
@@ -59,15 +59,15 @@ def test_products(rows: int, width: int, dtype: str) -> None:
 def test_comparisons_and_choices(width: int, dtype: str) -> None:
     for rows in ROWS[:4]:
         for one, other in pairs(rows, width, dtype):
-            a, b = runtime.from_numpy(one.copy() if one.strides[-1] < 0 else one), runtime.from_numpy(other)
+            a, b = gradwright.from_numpy(one.copy() if one.strides[-1] < 0 else one), gradwright.from_numpy(other)
             np.testing.assert_array_equal((a > b).numpy(), one > other)
-            np.testing.assert_array_equal(runtime.where(a > b, a, b).numpy(), np.where(one > other, one, other))
+            np.testing.assert_array_equal(gradwright.where(a > b, a, b).numpy(), np.where(one > other, one, other))
             np.testing.assert_array_equal(a.clamp(-3, 5).numpy(), one.clip(-3, 5))
 
 
 def test_results_lie_as_their_operands() -> None:
     deep = array((3, 40, 5), "f4")
     for one in (deep.swapaxes(0, 1), deep.transpose(2, 0, 1), deep.transpose(1, 2, 0)):
-        found = runtime.from_numpy(one) + runtime.ones(one.shape[-1])
+        found = gradwright.from_numpy(one) + gradwright.ones(one.shape[-1])
         np.testing.assert_array_equal(found.numpy(), one + 1)
         assert found.stride() == tuple(step // 4 for step in (one + np.ones(one.shape[-1], "f4")).strides)

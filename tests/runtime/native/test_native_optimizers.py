@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
+from gradwright.optim import arrays
 from runtime import native, update_rules
 from runtime.base.tensor import Tensor, wrap
-from runtime.optim import arrays
 from support.native_core import needs_core
 
 _ADAPTIVE = {"step": (1.0, 40.0), "beta1": (0.9,), "beta2": (0.0, 0.99), "eps": (1e-8,)}
@@ -115,18 +115,18 @@ def test_a_step_is_that_of_numpy_at_every_size(name: str, size: int, monkeypatch
     """On several threads as well."""
     rule = getattr(update_rules, name)
     count, _, own = RULES[name]
-    threads = runtime.get_num_threads()
+    threads = gradwright.get_num_threads()
     results = []
     try:
         for core, number in ((native.core, 1), (native.core, 3), (None, 1)):
-            runtime.set_num_threads(number)
+            gradwright.set_num_threads(number)
             monkeypatch.setattr(arrays, "core", core)
             made = operands(count, size, "float32")
             arrays.step(rule, next(all_options(own)), *made)
             results.append(made)
             monkeypatch.undo()
     finally:
-        runtime.set_num_threads(threads)
+        gradwright.set_num_threads(threads)
     for one, other, want in zip(*results, strict=True):
         assert_same_bits(one, want)
         assert_same_bits(other, want)
@@ -158,7 +158,7 @@ def test_what_is_left_to_python() -> None:
     assert refused("sgd", {**SGD, "other": 1.0}, *three())
     assert refused("sgd", {key: value for key, value in SGD.items() if key != "lr"}, *three())
     assert refused("sgd", {**SGD, "lr": np.float64(0.1)}, *three())
-    assert refused("sgd", {**SGD, "lr": runtime.tensor(0.1)}, *three())
+    assert refused("sgd", {**SGD, "lr": gradwright.tensor(0.1)}, *three())
     assert refused("sgd", {**SGD, "first": 0}, *three())
     # Arrays: other element types, layouts, shapes and numbers of them, and one that must be there.
     assert refused("sgd", SGD, *three("float16"))
@@ -202,17 +202,17 @@ def test_a_call_that_names_no_rule() -> None:
 
 Make = Callable[[list[Tensor]], Any]
 OPTIMIZERS: Mapping[str, Make] = {
-    "SGD": lambda p: runtime.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.1, nesterov=True),
-    "Adam": lambda p: runtime.optim.Adam(p, 0.1, amsgrad=True, maximize=True),
-    "AdamW": lambda p: runtime.optim.AdamW(p, 0.1),
-    "ASGD": lambda p: runtime.optim.ASGD(p, 0.1, t0=1),
-    "Adadelta": lambda p: runtime.optim.Adadelta(p),
-    "Adagrad": lambda p: runtime.optim.Adagrad(p, lr_decay=0.1),
-    "Adamax": lambda p: runtime.optim.Adamax(p),
-    "NAdam": lambda p: runtime.optim.NAdam(p, decoupled_weight_decay=True, weight_decay=0.1),
-    "RAdam": lambda p: runtime.optim.RAdam(p, betas=(0.5, 0.6)),
-    "RMSprop": lambda p: runtime.optim.RMSprop(p, momentum=0.5, centered=True, eps=0.1),
-    "Rprop": lambda p: runtime.optim.Rprop(p),
+    "SGD": lambda p: gradwright.optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.1, nesterov=True),
+    "Adam": lambda p: gradwright.optim.Adam(p, 0.1, amsgrad=True, maximize=True),
+    "AdamW": lambda p: gradwright.optim.AdamW(p, 0.1),
+    "ASGD": lambda p: gradwright.optim.ASGD(p, 0.1, t0=1),
+    "Adadelta": lambda p: gradwright.optim.Adadelta(p),
+    "Adagrad": lambda p: gradwright.optim.Adagrad(p, lr_decay=0.1),
+    "Adamax": lambda p: gradwright.optim.Adamax(p),
+    "NAdam": lambda p: gradwright.optim.NAdam(p, decoupled_weight_decay=True, weight_decay=0.1),
+    "RAdam": lambda p: gradwright.optim.RAdam(p, betas=(0.5, 0.6)),
+    "RMSprop": lambda p: gradwright.optim.RMSprop(p, momentum=0.5, centered=True, eps=0.1),
+    "Rprop": lambda p: gradwright.optim.Rprop(p),
 }
 
 
@@ -238,17 +238,17 @@ def test_optimizers_step_in_the_core(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_parameters_that_the_core_does_not_know() -> None:
-    for make in (lambda p: runtime.optim.SGD(p, 0.5, momentum=0.5), lambda p: runtime.optim.Adam(p, 0.5)):
+    for make in (lambda p: gradwright.optim.SGD(p, 0.5, momentum=0.5), lambda p: gradwright.optim.Adam(p, 0.5)):
         results = []
         for transposed, dtype in itertools.product(
-            (False, True), (runtime.float64, runtime.float16, runtime.complex64)
+            (False, True), (gradwright.float64, gradwright.float16, gradwright.complex64)
         ):
-            p = runtime.ones(2, 3).to(dtype)
+            p = gradwright.ones(2, 3).to(dtype)
             p = (p.t() if transposed else p).detach().requires_grad_()
             optimizer = make([p])
             for _ in range(2):
-                p.grad = runtime.full(p.shape, 0.25).to(dtype)
+                p.grad = gradwright.full(p.shape, 0.25).to(dtype)
                 optimizer.step()
-            results.append(p.detach().to(runtime.complex128).numpy().ravel().real)
+            results.append(p.detach().to(gradwright.complex128).numpy().ravel().real)
         for result in results[1:]:
             np.testing.assert_allclose(result, results[0], rtol=2e-3, atol=2e-3)

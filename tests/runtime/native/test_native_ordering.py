@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from runtime import native
 from runtime.base.tensor import Tensor, wrap
@@ -76,7 +76,7 @@ def test_sorting(dtype: str, layout: str) -> None:
 
 
 def test_the_loops_are_taken() -> None:
-    x = runtime.rand(3, 4, requires_grad=True)
+    x = gradwright.rand(3, 4, requires_grad=True)
     told = native.explain(lambda: (x.sort(0), x.argsort(), x.topk(2), x.sort(stable=True)))
     assert {call.kernel for call in told.records} == {"native loop", "operators"}, told
 
@@ -84,17 +84,17 @@ def test_the_loops_are_taken() -> None:
 def test_threads() -> None:
     x = wrap(numbers((300, 500), "f4"))
     wanted = outcome(operators.sort_default.__wrapped__, x, 0, True)
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
     try:
         for threads in (1, 4):
-            runtime.set_num_threads(threads)
+            gradwright.set_num_threads(threads)
             assert outcome(operators.sort_default, x, 0, True) == wanted
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
 
 
 def test_histories() -> None:
-    x, y = runtime.rand(3, 9, requires_grad=True), runtime.rand(3, 9)
+    x, y = gradwright.rand(3, 9, requires_grad=True), gradwright.rand(3, 9)
     for function in (operators.sort_default, operators.sort_default.__wrapped__):
         x.grad = None
         (function(x, 1, True)[0] * y).sum().backward()

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
-from runtime import native, ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels import batch_norm, convolution
 from support.native_core import needs_core
@@ -121,15 +122,15 @@ def test_parts_of_convolutions(
     rng = np.random.default_rng(0)
     x, w = rng.normal(size=shape), rng.normal(size=weight)
     dims = len(shape) - 2
-    before = runtime.get_num_threads()
-    runtime.set_num_threads(threads)
+    before = gradwright.get_num_threads()
+    gradwright.set_num_threads(threads)
     try:
         lists = [[stride] * dims, [padding] * dims, [1] * dims]
         compare_convolutions(x, w, lists, groups, [(True, True, True)])
         y = rng.normal(size=(shape[0], weight[0], *shape[2:]))
         compare_convolutions(y, w, lists, groups, [(True, True, True)], transposed=True)
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
 
 
 def test_images_that_do_not_lie_densely() -> None:

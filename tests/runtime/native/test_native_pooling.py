@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime import native, ops
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels import pooling
 from support.native_core import needs_core

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from runtime.base.tensor import Tensor, wrap
 from support.native_core import needs_core
@@ -83,34 +83,34 @@ def _laid_out(layout: Callable[[tuple[int, ...]], np.ndarray], shape: tuple[int,
 
 
 def test_products_refuse_what_does_not_fit() -> None:
-    a, b = runtime.ones(2, 3), runtime.ones(2, 3)
+    a, b = gradwright.ones(2, 3), gradwright.ones(2, 3)
     with pytest.raises(RuntimeError, match=r"mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x3\)"):
-        runtime.mm(a, b)
+        gradwright.mm(a, b)
     with pytest.raises(RuntimeError, match="self must be a matrix"):
-        runtime.mm(runtime.ones(3), b)
+        gradwright.mm(gradwright.ones(3), b)
     with pytest.raises(RuntimeError, match="same dtype"):
-        runtime.mm(a, runtime.ones(3, 2, dtype=runtime.float64))
+        gradwright.mm(a, gradwright.ones(3, 2, dtype=gradwright.float64))
     with pytest.raises(RuntimeError, match="expand"):
-        runtime.addmm(runtime.ones(5), a, b.t())
+        gradwright.addmm(gradwright.ones(5), a, b.t())
     with pytest.raises(RuntimeError):
-        runtime.dot(runtime.ones(3), runtime.ones(4))
+        gradwright.dot(gradwright.ones(3), gradwright.ones(4))
 
 
 def test_special_values_in_products() -> None:
     nan, inf = float("nan"), float("inf")
-    a = runtime.tensor([[nan, 1.0], [inf, 0.0], [0.0, 2.0]])
-    b = runtime.tensor([[1.0, 0.0], [2.0, 1.0]])
+    a = gradwright.tensor([[nan, 1.0], [inf, 0.0], [0.0, 2.0]])
+    b = gradwright.tensor([[1.0, 0.0], [2.0, 1.0]])
     np.testing.assert_array_equal((a @ b).numpy(), [[nan, nan], [inf, nan], [4, 2]])
     np.testing.assert_array_equal(
-        runtime.addmm(runtime.tensor([nan, -inf]), a, b).numpy(), [[nan] * 2, [nan] * 2, [nan, -inf]]
+        gradwright.addmm(gradwright.tensor([nan, -inf]), a, b).numpy(), [[nan] * 2, [nan] * 2, [nan, -inf]]
     )
-    assert runtime.mm(runtime.zeros(2, 0), runtime.zeros(0, 2)).tolist() == [[0, 0], [0, 0]]
+    assert gradwright.mm(gradwright.zeros(2, 0), gradwright.zeros(0, 2)).tolist() == [[0, 0], [0, 0]]
 
 
 def test_gradients_of_products() -> None:
     a, b, c = (wrap(random.normal(size=s)).requires_grad_() for s in ((3, 4), (4, 2), (2,)))
-    assert runtime.autograd.gradcheck(lambda a, b, c: runtime.addmm(c, a, b), (a, b, c))
-    assert runtime.autograd.gradcheck(lambda a, b: a @ a.t() @ a @ b, (a, b))
+    assert gradwright.autograd.gradcheck(lambda a, b, c: gradwright.addmm(c, a, b), (a, b, c))
+    assert gradwright.autograd.gradcheck(lambda a, b: a @ a.t() @ a @ b, (a, b))
 
 
 # -- losses
@@ -135,21 +135,21 @@ def test_nll_loss(rows: int, weighted: bool, reduction: int, dtype: str) -> None
 
 
 def test_targets_that_are_no_classes() -> None:
-    x = runtime.zeros(2, 3)
+    x = gradwright.zeros(2, 3)
     with pytest.raises(IndexError, match=r"Target 3 is out of bounds\."):
-        runtime.nn.functional.nll_loss(x, runtime.tensor([0, 3]))
+        gradwright.nn.functional.nll_loss(x, gradwright.tensor([0, 3]))
     with pytest.raises(RuntimeError, match="expected target dtype to be Long or Byte"):
-        runtime.ops.nll_loss(x, runtime.tensor([0, 1], dtype=runtime.int32))
+        gradwright.ops.nll_loss(x, gradwright.tensor([0, 1], dtype=gradwright.int32))
     with pytest.raises(RuntimeError, match="size mismatch"):
-        runtime.ops.nll_loss(x, runtime.tensor([0]))
+        gradwright.ops.nll_loss(x, gradwright.tensor([0]))
 
 
 def test_the_gradient_of_a_transposed_weight_lies_as_the_weight_does() -> None:
     x = wrap(random.normal(size=(5, 3)))
     weight, bias, plain = (wrap(random.normal(size=s)).requires_grad_() for s in ((4, 3), (4,), (3, 4)))
     for _ in range(2):  # the second time it is added to what there is
-        out = runtime.nn.functional.linear(x, weight, bias) + x.mm(plain)
-        out.backward(runtime.ones_like(out))
+        out = gradwright.nn.functional.linear(x, weight, bias) + x.mm(plain)
+        out.backward(gradwright.ones_like(out))
         for parameter in (weight, bias, plain):
             assert parameter.grad is not None
             assert parameter.grad.stride() == parameter.stride()
@@ -166,7 +166,7 @@ def test_the_gradient_of_a_transposed_weight_lies_as_the_weight_does() -> None:
     weight.grad = None
     x.mm(seen).sum().backward()
     assert kept[0].tolist() == weight.grad.t().tolist()  # type: ignore[attr-defined]
-    assert runtime.autograd.gradgradcheck(lambda w: runtime.nn.functional.linear(x, w, bias.detach()), (weight,))
+    assert gradwright.autograd.gradgradcheck(lambda w: gradwright.nn.functional.linear(x, w, bias.detach()), (weight,))
 
 
 def test_a_gradient_that_somebody_holds_is_not_taken() -> None:

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import runtime
-from runtime import ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels import loss, nn, ordering, reduction
 
@@ -56,7 +57,7 @@ def layouts(array: Array) -> Iterator[Array]:
 
 
 def tensor(array: Array) -> Any:
-    return runtime.from_numpy(array)
+    return gradwright.from_numpy(array)
 
 
 def check(found: Any, expected: Array, scale: float = 0.0, exact: bool = False, places: int = 2) -> None:
@@ -106,7 +107,7 @@ def test_sums(shape: tuple[int, ...], dtype: str) -> None:
 @pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 127, 128, 129, 136, 300, 1000, 8193, 100_001])
 def test_sums_are_numpys_to_the_last_bit(size: int, dtype: str) -> None:
     """Python's own kernel sums small arrays by a product with ones; otherwise both are `np.add.reduce`."""
-    if not runtime.native.is_available() and size <= 512:
+    if not native.is_available() and size <= 512:
         pytest.skip("a product with ones")
     array = random((size,), dtype)
     for values in (array, np.repeat(array, 2)[::2], array.reshape(1, -1).T):
@@ -122,9 +123,9 @@ def test_sums_of_zeros_and_of_nothing() -> None:
     for values in ([0.0], [-0.0, 0.0], [-0.0] * 600, []):
         array = np.array(values)
         assert np.signbit(tensor(array).sum().numpy()) == np.signbit(np.add.reduce(array))
-    assert runtime.zeros(0).mean().isnan().item()
-    assert runtime.zeros(2, 0).sum(1).tolist() == [0, 0]
-    assert runtime.zeros(2, 0).prod(1).tolist() == [1, 1]
+    assert gradwright.zeros(0).mean().isnan().item()
+    assert gradwright.zeros(2, 0).sum(1).tolist() == [0, 0]
+    assert gradwright.zeros(2, 0).prod(1).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -288,26 +289,26 @@ def test_running_sums_of_exponentials(shape: tuple[int, ...], dtype: str) -> Non
 
 def test_scans_on_several_threads() -> None:
     array = random((37, 3000), "float32")
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
     try:
         for threads in (1, 3):
-            runtime.set_num_threads(threads)
+            gradwright.set_num_threads(threads)
             for values, dim in itertools.product((array, array.T), (0, 1)):
                 check(tensor(values).cumsum(dim), reduction.cumsum(values, dim), exact=True)
                 found, expected = tensor(values).cummax(dim), ordering.cummax(values, dim)
                 np.testing.assert_array_equal(found[0].numpy(), expected[0])
                 np.testing.assert_array_equal(found[1].numpy(), expected[1])
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
 
 
 def test_other_scans_are_left_to_python() -> None:
     for array in (np.arange(6).reshape(2, 3), np.ones((2, 3), np.float16), np.ones((2, 3), ">f4")):
         np.testing.assert_array_equal(ops.cumsum(wrap(array), 1)._array, reduction.cumsum(array, 1), strict=True)
-    found = runtime.ones(3).cumsum(0, dtype=runtime.float64)
-    assert found.dtype is runtime.float64
+    found = gradwright.ones(3).cumsum(0, dtype=gradwright.float64)
+    assert found.dtype is gradwright.float64
     with pytest.raises(IndexError):
-        runtime.ones(2, 3).cumsum(2)
+        gradwright.ones(2, 3).cumsum(2)
 
 
 # -- any layout, any values
@@ -371,7 +372,7 @@ def test_softmax(shape: tuple[int, ...], dtype: str) -> None:
     with_nan = array.copy()
     if array.size > 4:
         with_nan.flat[0], with_nan.flat[array.size // 2], with_nan.flat[-1] = np.nan, np.inf, -np.inf
-    scalar = getattr(runtime, dtype)
+    scalar = getattr(gradwright, dtype)
     for dim in range(-max(array.ndim, 1), max(array.ndim, 1)):
         for values in (array, with_nan):
             check_softmax(values, dim)
@@ -434,11 +435,11 @@ def test_nll_loss(reduction_: int, weighted: bool, dtype: str) -> None:
 
 
 def test_a_target_that_is_no_class() -> None:
-    scores = runtime.zeros(3, 4)
+    scores = gradwright.zeros(3, 4)
     with pytest.raises(IndexError, match="Target 4 is out of bounds"):
-        ops.nll_loss_forward(scores, runtime.tensor([0, 4, 1]), None, 1, -100)
+        ops.nll_loss_forward(scores, gradwright.tensor([0, 4, 1]), None, 1, -100)
     with pytest.raises(IndexError, match="Target -1 is out of bounds"):
-        ops.nll_loss_forward(scores, runtime.tensor([0, -1, 1]), None, 1, -100)
+        ops.nll_loss_forward(scores, gradwright.tensor([0, -1, 1]), None, 1, -100)
 
 
 # -- threads
@@ -464,8 +465,8 @@ WORK: dict[str, Callable[[Any], Any]] = {
 
 def gradients(x: Any) -> list[Any]:
     leaf = x.detach().clone().requires_grad_()
-    weight, bias = (runtime.ones(x.shape[1], dtype=x.dtype).requires_grad_() for _ in range(2))
-    out = runtime.nn.functional.layer_norm(leaf.softmax(1).log_softmax(0), (x.shape[1],), weight, bias)
+    weight, bias = (gradwright.ones(x.shape[1], dtype=x.dtype).requires_grad_() for _ in range(2))
+    out = gradwright.nn.functional.layer_norm(leaf.softmax(1).log_softmax(0), (x.shape[1],), weight, bias)
     (out * x).sum().backward()
     return [leaf.grad, weight.grad, bias.grad]
 
@@ -473,14 +474,14 @@ def gradients(x: Any) -> list[Any]:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
     x = tensor(random((600, 700), dtype))
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
     try:
         outcomes = []
         for count in (1, 2, 5):
-            runtime.set_num_threads(count)
+            gradwright.set_num_threads(count)
             outcomes.append([work(x).numpy() for work in WORK.values()] + [part.numpy() for part in gradients(x)])
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
     for several in outcomes[1:]:
         for one, other in zip(outcomes[0], several, strict=True):
             np.testing.assert_array_equal(one, other, strict=True)
@@ -490,17 +491,17 @@ def test_results_do_not_depend_on_the_number_of_threads(dtype: str) -> None:
 
 
 def test_other_dtypes() -> None:
-    for dtype in (runtime.int64, runtime.bool, runtime.float16, runtime.bfloat16, runtime.complex64):
-        x = runtime.ones(3, 4).to(dtype)
+    for dtype in (gradwright.int64, gradwright.bool, gradwright.float16, gradwright.bfloat16, gradwright.complex64):
+        x = gradwright.ones(3, 4).to(dtype)
         assert x.sum().item() == 12
         assert x.sum(1).tolist() == [4, 4, 4]
-    assert runtime.ones(3).sum(dtype=runtime.float64).dtype is runtime.float64
-    assert runtime.ones(3).to(runtime.int64).sum().dtype is runtime.int64
-    assert runtime.ones(3, dtype=runtime.float64).softmax(0, dtype=runtime.float32).dtype is runtime.float32
+    assert gradwright.ones(3).sum(dtype=gradwright.float64).dtype is gradwright.float64
+    assert gradwright.ones(3).to(gradwright.int64).sum().dtype is gradwright.int64
+    assert gradwright.ones(3, dtype=gradwright.float64).softmax(0, dtype=gradwright.float32).dtype is gradwright.float32
 
 
 def test_errors() -> None:
-    x = runtime.ones(2, 3)
+    x = gradwright.ones(2, 3)
     for call in (lambda: x.sum(2), lambda: x.sum((0, -3)), lambda: x.softmax(2), lambda: x.amax(5), lambda: x.max(-3)):
         with pytest.raises(IndexError, match="Dimension out of range"):
             call()
@@ -508,7 +509,7 @@ def test_errors() -> None:
         x.mean((0, -2))
     for name in ("amax", "amin", "max"):
         with pytest.raises((IndexError, RuntimeError), match="Expected reduction dim"):
-            getattr(runtime.zeros(2, 0), name)(1)
+            getattr(gradwright.zeros(2, 0), name)(1)
     with pytest.raises(TypeError):
         x.sum("rows")
 
@@ -519,14 +520,14 @@ def test_calls_in_every_form() -> None:
     for _ in range(3):  # the overload is chosen by Python first, and natively then
         for found in (
             x.sum(1, True), x.sum(1, keepdim=True), x.sum([1], True), x.sum((-1,), keepdim=True),
-            x.sum(dim=1, keepdim=True), x.sum(keepdim=True, dim=(1,)), runtime.sum(x, 1, True),
-            runtime.sum(input=x, dim=1, keepdim=True), x.sum(axis=1, keepdims=True),
+            x.sum(dim=1, keepdim=True), x.sum(keepdim=True, dim=(1,)), gradwright.sum(x, 1, True),
+            gradwright.sum(input=x, dim=1, keepdim=True), x.sum(axis=1, keepdims=True),
         ):  # fmt: skip
             check(found, expected)
         assert x.sum(dim=None).shape == ()
-        assert x.sum(1, dtype=runtime.float64).dtype is runtime.float64
-        out = runtime.empty(3, 1)
-        assert runtime.sum(x, 1, True, out=out) is out
+        assert x.sum(1, dtype=gradwright.float64).dtype is gradwright.float64
+        out = gradwright.empty(3, 1)
+        assert gradwright.sum(x, 1, True, out=out) is out
         check(out, expected)
         with pytest.raises(TypeError):
             x.sum(1, True, 3)

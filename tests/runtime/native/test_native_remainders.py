@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime import native, ops
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels import arithmetic
 from support.native_core import needs_core

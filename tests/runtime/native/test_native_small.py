@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime import autograd, native, ops
+from gradwright import autograd, ops
+from runtime import native
 from runtime.base.tensor import Tensor, wrap
 from runtime.composite import fourier
 from runtime.kernels import reduction, statistics

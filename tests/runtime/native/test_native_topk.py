@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import runtime
-from runtime import native, ops
+import gradwright
+from gradwright import ops
+from runtime import native
 from runtime.base.tensor import wrap
 from runtime.kernels import ordering
 from support.native_core import needs_core
@@ -53,29 +54,29 @@ def test_as_the_python_kernel(dtype: str) -> None:
 @pytest.mark.parametrize("threads", [1, 3])
 def test_large(threads: int) -> None:
     rng = random.Random(threads)
-    before = runtime.get_num_threads()
-    runtime.set_num_threads(threads)
+    before = gradwright.get_num_threads()
+    gradwright.set_num_threads(threads)
     try:
         for shape, dim in [((300, 400), 1), ((300, 400), 0), ((60_001,), 0), ((2, 9000, 5), 1)]:
             check(few_values(rng, shape, "f4"), 7, dim, True)
             check(np.random.default_rng(0).normal(size=shape), 20, dim, False)
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)
 
 
 def test_errors_are_pythons() -> None:
-    x = runtime.ones(2, 3)
+    x = gradwright.ones(2, 3)
     with pytest.raises(RuntimeError, match="selected index k out of range"):
         x.topk(4)
     with pytest.raises(RuntimeError, match="selected index k out of range"):
         x.topk(-1)
     with pytest.raises(IndexError):
         x.topk(1, 2)
-    assert runtime.tensor(3.0).topk(1).indices.item() == 0
+    assert gradwright.tensor(3.0).topk(1).indices.item() == 0
 
 
 def test_it_is_native_with_a_gradient() -> None:
-    x = runtime.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
+    x = gradwright.tensor([[3.0, 1.0, 2.0]], requires_grad=True)
     explained = native.explain(lambda: x.topk(2))
     assert [(call.name, call.kernel) for call in explained.records] == [("topk", "native loop")]
     assert explained.result.indices.tolist() == [[0, 2]]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators
 from runtime import native
 from runtime.base.sharing import views_over
@@ -145,8 +145,8 @@ def test_kernels(name: str) -> None:
 
 
 def test_arguments_in_other_forms() -> None:
-    x = runtime.arange(24.0).reshape(2, 3, 4)
-    for given in [(6, 4), [6, 4], runtime.zeros(6, 4).shape, (np.int64(6), 4), (True, 24)]:
+    x = gradwright.arange(24.0).reshape(2, 3, 4)
+    for given in [(6, 4), [6, 4], gradwright.zeros(6, 4).shape, (np.int64(6), 4), (True, 24)]:
         assert outcome(operators.view_default, x, (given,)) == outcome(operators.view_default.__wrapped__, x, (given,))
     assert x.view(6, 4).shape == x.view([-1, 4]).shape == x.view(size=(6, 4)).shape == (6, 4)
     assert x.transpose(dim0=0, dim1=1).shape == (3, 2, 4)
@@ -157,20 +157,20 @@ def test_arguments_in_other_forms() -> None:
 
 
 def test_many_dimensions() -> None:
-    x = runtime.zeros(*[1] * 20)
+    x = gradwright.zeros(*[1] * 20)
     assert x.view(1).shape == (1,)
     assert x.unsqueeze(0).dim() == 21
     assert x.squeeze().shape == ()
-    assert runtime.zeros(1).view(*[1] * 20).dim() == 20
+    assert gradwright.zeros(1).view(*[1] * 20).dim() == 20
 
 
 def test_exceptions_of_composites_are_pythons() -> None:
-    x, w = runtime.ones(2, 3), runtime.ones(4, 3)
+    x, w = gradwright.ones(2, 3), gradwright.ones(4, 3)
     for function, args in [
         (operators.matmul_default, (x, w)),
-        (operators.matmul_default, (x, runtime.tensor(1.0))),
-        (operators.linear_default, (x, runtime.ones(4, 5), None)),
-        (operators.cross_entropy_loss_default, (x, runtime.tensor([0, 1, 2]))),
+        (operators.matmul_default, (x, gradwright.tensor(1.0))),
+        (operators.linear_default, (x, gradwright.ones(4, 5), None)),
+        (operators.cross_entropy_loss_default, (x, gradwright.tensor([0, 1, 2]))),
         (operators.softmax_int, (x, 7)),
         (operators.reshape_default, (x.t(), (7,))),
         (operators.narrow_default, (x, 0, 1, 5)),
@@ -187,7 +187,7 @@ def test_products() -> None:
         left, right = ([rng.choice([1, 2, 3]) for _ in range(rng.randrange(5))] for _ in range(2))
         if left and right and rng.random() < 0.8:
             right[max(len(right) - 2, 0)] = left[-1]
-        x, y = runtime.randn(left, dtype=runtime.float64), runtime.randn(right, dtype=runtime.float64)
+        x, y = gradwright.randn(left, dtype=gradwright.float64), gradwright.randn(right, dtype=gradwright.float64)
         x.requires_grad_()
         found = outcome(operators.matmul_default, x, (y,))
         assert found == outcome(operators.matmul_default.__wrapped__, x, (y,))
@@ -199,20 +199,20 @@ def test_products() -> None:
 
 
 def test_losses_and_layers() -> None:
-    x, y = runtime.randn(4, 3, requires_grad=True), runtime.randn(2, 5, 3)
-    weight, bias = runtime.randn(6, 3), runtime.randn(6)
-    target = runtime.tensor([0, 2, -100, 1])
+    x, y = gradwright.randn(4, 3, requires_grad=True), gradwright.randn(2, 5, 3)
+    weight, bias = gradwright.randn(6, 3), gradwright.randn(6)
+    target = gradwright.tensor([0, 2, -100, 1])
     for function, args in [
         (operators.linear_default, (x, weight, bias)),
         (operators.linear_default, (x, weight, None)),
         (operators.linear_default, (y, weight, bias)),
         (operators.linear_default, (y[0, 0], weight, bias)),
         (operators.softmax_int, (x, -1, None)),
-        (operators.softmax_int, (x, -1, runtime.float64)),
+        (operators.softmax_int, (x, -1, gradwright.float64)),
         (operators.log_softmax_int, (x, 0, None)),
         (operators.cross_entropy_loss_default, (x, target, None, 1, -100, 0.0)),
         (operators.cross_entropy_loss_default, (x, target.abs() % 3, None, 0, 1, 0.0)),
-        (operators.cross_entropy_loss_default, (x, target, runtime.rand(3), 2, -100, 0.0)),
+        (operators.cross_entropy_loss_default, (x, target, gradwright.rand(3), 2, -100, 0.0)),
         (operators.cross_entropy_loss_default, (x, target, None, 1, -100, 0.1)),
         (operators.cross_entropy_loss_default, (x, x.softmax(-1).detach(), None, 1, -100, 0.0)),
         (operators.cross_entropy_loss_default, (x[0], target[1], None, 1, -100, 0.0)),
@@ -240,7 +240,7 @@ def test_subscripts(index: Any) -> None:
     from runtime.methods.indexing import getitem
 
     for shape in ((2, 3, 4), (3,), (), (0, 2)):
-        x = runtime.arange(float(np.prod(shape))).reshape(shape)
+        x = gradwright.arange(float(np.prod(shape))).reshape(shape)
         for requires_grad in (False, True):
             x.requires_grad_(requires_grad)
             found, expected = outcome(Tensor.__getitem__, x, (index,)), outcome(getitem, x, (index,))
@@ -250,10 +250,10 @@ def test_subscripts(index: Any) -> None:
 
 
 def test_attributes() -> None:
-    x = runtime.ones(2, 3, requires_grad=True)
-    assert type(x.shape) is type(x.size()) is runtime.Size
+    x = gradwright.ones(2, 3, requires_grad=True)
+    assert type(x.shape) is type(x.size()) is gradwright.Size
     assert (x.shape, x.size(1), x.size(dim=-2), x.dim(), x.ndim, x.numel()) == ((2, 3), 3, 2, 2, 2, 6)
-    assert (x.dtype, runtime.ones(1, dtype=runtime.int16).dtype) == (runtime.float32, runtime.int16)
+    assert (x.dtype, gradwright.ones(1, dtype=gradwright.int16).dtype) == (gradwright.float32, gradwright.int16)
     assert x.is_leaf
     assert x.grad is None
     assert not (x * 2).is_leaf
@@ -265,8 +265,8 @@ def test_attributes() -> None:
     with pytest.raises(TypeError):
         x.size(1, 2)
     with pytest.raises(RuntimeError, match="mT is only supported"):
-        _ = runtime.ones(2).mT
-    x.grad = runtime.ones(2, 3)
+        _ = gradwright.ones(2).mT
+    x.grad = gradwright.ones(2, 3)
     assert x.grad.tolist() == [[1.0] * 3] * 2
     del x.grad
     assert x.grad is None
@@ -280,7 +280,7 @@ def test_attributes() -> None:
 PROGRAMS = """
 import random, sys
 import numpy as np
-import runtime
+import gradwright
 
 views = [
     lambda r, x: x.view(-1), lambda r, x: x.reshape(-1, 2), lambda r, x: x.transpose(0, -1), lambda r, x: x.t(),
@@ -288,7 +288,7 @@ views = [
     lambda r, x: x.unsqueeze(r.randrange(3)), lambda r, x: x.squeeze(), lambda r, x: x.expand(2, *x.shape),
     lambda r, x: x.detach(), lambda r, x: r.choice(x.unbind(0)), lambda r, x: r.choice(x.chunk(2, -1)),
     lambda r, x: x.flatten(), lambda r, x: x.narrow(0, 0, 1), lambda r, x: x.diagonal(), lambda r, x: x.view_as(x),
-    lambda r, x: runtime.nn.Parameter(x.detach()), lambda r, x: x.data, lambda r, x: r.choice(x.split([1, 1])),
+    lambda r, x: gradwright.nn.Parameter(x.detach()), lambda r, x: x.data, lambda r, x: r.choice(x.split([1, 1])),
 ]
 writes = [
     lambda x, y: x.add_(1), lambda x, y: x.mul_(2), lambda x, y: x.mul_(y.sum()), lambda x, y: x.copy_(y.sum()),
@@ -316,13 +316,13 @@ def described(x):
 for seed in range(int(sys.argv[1])):
     r = random.Random(seed)
     numbers = [[0.5, -1.0, 0.25, 2.0], [1.0, 0.75, -0.5, 0.125]]
-    leaves = [runtime.tensor(numbers, dtype=runtime.float64) for _ in range(2)]
+    leaves = [gradwright.tensor(numbers, dtype=gradwright.float64) for _ in range(2)]
     for leaf in leaves:
         leaf.requires_grad_()
-    values = [leaves[0], leaves[1] * 1, runtime.ones(2, 4, dtype=runtime.float64)]
+    values = [leaves[0], leaves[1] * 1, gradwright.ones(2, 4, dtype=gradwright.float64)]
     for _ in range(r.randrange(2, 14)):
         x, y = r.choice(values), r.choice(values)
-        mode = r.choice([runtime.enable_grad] * 5 + [runtime.no_grad, runtime.inference_mode])
+        mode = r.choice([gradwright.enable_grad] * 5 + [gradwright.no_grad, gradwright.inference_mode])
         kind = r.choice(["view", "view", "write", "plain"])
         forget = r.random() < 0.2
         try:
@@ -334,7 +334,7 @@ for seed in range(int(sys.argv[1])):
                     made = r.choice(writes)(x, y)
                 else:
                     made = r.choice(plain)(x, y)
-            if isinstance(made, runtime.Tensor) and not any(made is v for v in values) and made.numel() < 200:
+            if isinstance(made, gradwright.Tensor) and not any(made is v for v in values) and made.numel() < 200:
                 values.append(made)
                 base = made._base
                 print(seed, kind, described(made), base is not None and [base is v for v in values])
@@ -345,7 +345,7 @@ for seed in range(int(sys.argv[1])):
         print(seed, [described(value) for value in values])
     try:
         total = sum([(value.sin() * (k + 1)).sum() for k, value in enumerate(values) if value.requires_grad])
-        grads = runtime.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+        grads = gradwright.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
         print(seed, [None if g is None else rounded(g) for g in grads])
         sum([(g * g).sum() for g in grads if g is not None]).backward()
         print(seed, [None if leaf.grad is None else rounded(leaf.grad) for leaf in leaves])
@@ -365,7 +365,7 @@ def test_random_programs_of_views_and_writes_with_the_core_on_and_off() -> None:
 
 
 def test_memory_stays_flat() -> None:
-    x = runtime.ones(4, 4, requires_grad=True)
+    x = gradwright.ones(4, 4, requires_grad=True)
 
     def work() -> None:
         y = x * 2
@@ -373,7 +373,7 @@ def test_memory_stays_flat() -> None:
         for _ in range(50):
             view = view.view(16)[1:].unsqueeze(0).expand(2, 15).t()[0].detach().view(2) * x[0, 0] + x.view(16)[:2]
             view = view.expand(8, 2).reshape(4, 4)
-        with runtime.no_grad():
+        with gradwright.no_grad():
             for row in y.unbind(0):
                 row.view(-1).mul_(2)
         view.sum().backward()
@@ -392,7 +392,7 @@ def test_memory_stays_flat() -> None:
 
 
 def test_views_leave_nothing_behind() -> None:
-    base = runtime.ones(8)
+    base = gradwright.ones(8)
     kept = base[2:4]
     for _ in range(1000):
         base.view(2, 4)[0].detach()
@@ -408,7 +408,7 @@ def test_a_view_in_a_cycle() -> None:
     class Own(Tensor):
         pass
 
-    base = runtime.ones(4)
+    base = gradwright.ones(4)
     for _ in range(100):
         view = Own(base)
         view.itself = [view, base[1:]]
@@ -420,7 +420,7 @@ def test_a_view_in_a_cycle() -> None:
 
 
 def test_views_and_threads() -> None:
-    base = runtime.ones(16, requires_grad=True) * 1
+    base = gradwright.ones(16, requires_grad=True) * 1
 
     def work(_: int) -> int:
         views = [base.view(4, 4)[i % 4].t() for i in range(200)]
@@ -433,8 +433,8 @@ def test_views_and_threads() -> None:
 
 @pytest.mark.filterwarnings("ignore:Overriding")
 def test_kernels_registered_for_composites_are_called() -> None:
-    x = runtime.ones(2, 3)
-    with runtime.library._scoped_library("aten", "IMPL") as library:
+    x = gradwright.ones(2, 3)
+    with gradwright.library._scoped_library("aten", "IMPL") as library:
         library.impl("square", lambda self: self * 5, "CompositeImplicitAutograd")
         assert x.square().tolist() == [[5.0] * 3] * 2
     assert x.square().tolist() == [[1.0] * 3] * 2
@@ -450,7 +450,7 @@ def test_composites_are_seen_by_handlers() -> None:
         seen.append(operator.name)
         return proceed(values)
 
-    x = runtime.ones(2, 3)
+    x = gradwright.ones(2, 3)
     with around(handler):
         x.reshape(6)
         x[0]

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from support.compiling import loaded
 
 PROGRAM = r"""
@@ -58,16 +58,16 @@ def test_lines_and_what_is_before_and_behind_them(
 @pytest.mark.parametrize("threads", [1, 3])
 def test_calls_on_more_than_the_caches_hold(threads: int) -> None:
     """Three operands of 48 MiB."""
-    before = runtime.get_num_threads()
-    runtime.set_num_threads(threads)
+    before = gradwright.get_num_threads()
+    gradwright.set_num_threads(threads)
     try:
         x = np.arange(12 * 2**20 + 5, dtype=np.float32)
-        a, b = runtime.tensor(x)[1:].requires_grad_(), runtime.tensor(x[::-1].copy())[1:]
+        a, b = gradwright.tensor(x)[1:].requires_grad_(), gradwright.tensor(x[::-1].copy())[1:]
         out = a * b
         np.testing.assert_array_equal(out.detach(), x[1:] * x[::-1][1:])
         np.testing.assert_array_equal((a + 0.5).detach(), x[1:] + np.float32(0.5))
         np.testing.assert_array_equal((2.0 / a).detach(), np.float32(2) / x[1:])
-        out = runtime.relu(a - 1000.0)
+        out = gradwright.relu(a - 1000.0)
         out.backward(b)
         np.testing.assert_array_equal(a.grad, np.where(x[1:] > 1000, b.numpy(), np.float32(0)))
         # Two formulas in turns, the second in the memory of the gradient where nobody else has it.
@@ -75,7 +75,7 @@ def test_calls_on_more_than_the_caches_hold(threads: int) -> None:
         for scale in (None, 2.0):
             product = a * b if scale is None else (a * b) * scale
             factor = np.float32(scale or 1)
-            for found, other in zip(runtime.autograd.grad(product, (a, b), b.detach()), (b, a), strict=True):
+            for found, other in zip(gradwright.autograd.grad(product, (a, b), b.detach()), (b, a), strict=True):
                 np.testing.assert_array_equal(found, b.detach().numpy() * factor * other.detach().numpy())
     finally:
-        runtime.set_num_threads(before)
+        gradwright.set_num_threads(before)

@@ -148,8 +148,8 @@ def test_everything_works_without_it(output: Path, switch: str | None) -> None:
     if switch is not None:
         environment[extension.SWITCH] = switch
     script = (
-        "import runtime; from runtime import native; assert native.core is None;"
-        "x = runtime.tensor(3.0, requires_grad=True); (x * x).backward(); print(x.grad.item())"
+        "import gradwright; from runtime import native; assert native.core is None;"
+        "x = gradwright.tensor(3.0, requires_grad=True); (x * x).backward(); print(x.grad.item())"
     )
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.stdout == "6.0\n", done.stderr

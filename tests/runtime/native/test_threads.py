@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from runtime.native import threads
 from support.compiling import loaded
 
@@ -193,22 +193,22 @@ while not visits.any():
     assert (finished.returncode, finished.stderr) == (0, "")
 
 
-# -- runtime.set_num_threads
+# -- gradwright.set_num_threads
 
 
 @pytest.fixture
 def restored() -> Iterator[None]:
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
     yield
-    runtime.set_num_threads(before)
+    gradwright.set_num_threads(before)
 
 
 @pytest.mark.usefixtures("restored")
 def test_the_number_is_kept() -> None:
     for count in (5, np.int64(2), 1):
-        runtime.set_num_threads(count)  # type: ignore[arg-type]
-        assert runtime.get_num_threads() == count
-        assert type(runtime.get_num_threads()) is int
+        gradwright.set_num_threads(count)  # type: ignore[arg-type]
+        assert gradwright.get_num_threads() == count
+        assert type(gradwright.get_num_threads()) is int
 
 
 WRONG = [0, -1, 2.0, True, "a", None, 2**40, -(2**40), np.float32(2)]
@@ -217,10 +217,10 @@ WRONG = [0, -1, 2.0, True, "a", None, 2**40, -(2**40), np.float32(2)]
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("count", WRONG, ids=repr)
 def test_what_is_no_number_of_threads(count: object) -> None:
-    before = runtime.get_num_threads()
+    before = gradwright.get_num_threads()
     with pytest.raises((RuntimeError, ValueError)):
-        runtime.set_num_threads(count)  # type: ignore[arg-type]
-    assert runtime.get_num_threads() == before
+        gradwright.set_num_threads(count)  # type: ignore[arg-type]
+    assert gradwright.get_num_threads() == before
 
 
 def test_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,41 +9,46 @@ import mpmath
 import numpy as np
 import pytest
 
-import runtime
-from runtime.autograd import gradcheck, gradgradcheck
+import gradwright
+from gradwright.autograd import gradcheck, gradgradcheck
 
-Z = runtime.complex128
+Z = gradwright.complex128
 
 
-def complex_tensor(*values: complex, requires_grad: bool = False) -> runtime.Tensor:
-    return runtime.tensor(values, dtype=Z, requires_grad=requires_grad)
+def complex_tensor(*values: complex, requires_grad: bool = False) -> gradwright.Tensor:
+    return gradwright.tensor(values, dtype=Z, requires_grad=requires_grad)
 
 
 def test_gradients_of_ldexp_are_conjugated() -> None:
     x = complex_tensor(1 + 2j, -0.5j, requires_grad=True)
     y = complex_tensor(0.3 - 1j, 2 + 0.5j, requires_grad=True)
-    assert gradcheck(runtime.ldexp, (x, y))
-    assert gradgradcheck(runtime.ldexp, (x, y))
+    assert gradcheck(gradwright.ldexp, (x, y))
+    assert gradgradcheck(gradwright.ldexp, (x, y))
 
 
 def test_powers_of_a_negative_number_with_a_complex_exponent() -> None:
     exponent = complex_tensor(1 + 1j, -0.5j, 2, requires_grad=True)
-    for base in (runtime.tensor([-2.0, -0.5, -3.0], dtype=runtime.float64, requires_grad=True), -2.0, -2, -1 + 0.5j):
-        powers = runtime.pow(base, exponent)
-        bases = base.tolist() if isinstance(base, runtime.Tensor) else [base] * 3
+    for base in (
+        gradwright.tensor([-2.0, -0.5, -3.0], dtype=gradwright.float64, requires_grad=True),
+        -2.0,
+        -2,
+        -1 + 0.5j,
+    ):
+        powers = gradwright.pow(base, exponent)
+        bases = base.tolist() if isinstance(base, gradwright.Tensor) else [base] * 3
         wanted = [cmath.exp(e * cmath.log(b)) for b, e in zip(bases, exponent.tolist(), strict=True)]
         np.testing.assert_allclose(powers.tolist(), wanted, rtol=1e-13)
-        assert gradcheck(lambda e, base=base: runtime.pow(base, e), (exponent,))
-        if isinstance(base, runtime.Tensor):
-            assert gradcheck(runtime.pow, (base, exponent))
-            assert gradgradcheck(runtime.pow, (base, exponent))
+        assert gradcheck(lambda e, base=base: gradwright.pow(base, e), (exponent,))
+        if isinstance(base, gradwright.Tensor):
+            assert gradcheck(gradwright.pow, (base, exponent))
+            assert gradgradcheck(gradwright.pow, (base, exponent))
 
 
 def test_powers_of_a_negative_number_have_tangents_for_a_complex_exponent() -> None:
-    base = runtime.tensor([-2.0], dtype=runtime.float64)
+    base = gradwright.tensor([-2.0], dtype=gradwright.float64)
     exponent = complex_tensor(0.5 + 1j)
-    one = runtime.ones_like(exponent)
-    value, tangent = runtime.func.jvp(lambda e: runtime.pow(base, e), (exponent,), (one,))
+    one = gradwright.ones_like(exponent)
+    value, tangent = gradwright.func.jvp(lambda e: gradwright.pow(base, e), (exponent,), (one,))
     np.testing.assert_allclose(tangent.tolist(), [value.item() * cmath.log(-2.0)], rtol=1e-13)
 
 
@@ -60,15 +65,15 @@ def test_powers_of_a_negative_number_have_tangents_for_a_complex_exponent() -> N
         3 - 4j,
     ],
 )
-@pytest.mark.parametrize("dtype", [runtime.complex64, runtime.complex128])
-def test_log1p_keeps_both_parts(z: complex, dtype: runtime.dtype) -> None:
-    given = runtime.tensor(z, dtype=dtype)
+@pytest.mark.parametrize("dtype", [gradwright.complex64, gradwright.complex128])
+def test_log1p_keeps_both_parts(z: complex, dtype: gradwright.dtype) -> None:
+    given = gradwright.tensor(z, dtype=dtype)
     with mpmath.workdps(60):
         wanted = mpmath.log(1 + mpmath.mpc(given.item()))
     found = given.log1p().item()
-    close = 1e-5 if dtype is runtime.complex64 else 1e-13
+    close = 1e-5 if dtype is gradwright.complex64 else 1e-13
     for part, exact in ((found.real, wanted.real), (found.imag, wanted.imag)):
-        if abs(exact) > runtime.finfo(dtype).tiny and abs(exact) < runtime.finfo(dtype).max:
+        if abs(exact) > gradwright.finfo(dtype).tiny and abs(exact) < gradwright.finfo(dtype).max:
             assert part == pytest.approx(float(exact), rel=close)
 
 
@@ -82,19 +87,19 @@ def test_log1p_of_infinities() -> None:
 def test_logaddexp_of_complex_numbers() -> None:
     x = complex_tensor(1 + 2j, -3, 700 + 1j, -40 + 3j, requires_grad=True)
     y = complex_tensor(0.3 - 1j, 2j, 701 - 1j, 1e-3, requires_grad=True)
-    found = runtime.logaddexp(x, y)
+    found = gradwright.logaddexp(x, y)
     wanted = [cmath.log(cmath.exp(a) + cmath.exp(b)) for a, b in zip(x.tolist()[:2], y.tolist()[:2], strict=True)]
     np.testing.assert_allclose(found.tolist()[:2], wanted, rtol=1e-13)
     np.testing.assert_allclose(found[2].item(), 701 - 1j + cmath.log(1 + cmath.exp(-1 + 2j)), rtol=1e-13)
-    assert gradcheck(runtime.logaddexp, (x, y))
-    assert gradgradcheck(runtime.logaddexp, (x, y))
+    assert gradcheck(gradwright.logaddexp, (x, y))
+    assert gradgradcheck(gradwright.logaddexp, (x, y))
 
 
 def test_logaddexp_of_infinite_complex_numbers() -> None:
     inf = math.inf
     x = complex_tensor(complex(-inf, 1), complex(-inf, 0), complex(inf, 0), complex(inf, 0))
     y = complex_tensor(complex(-inf, 2), 5, 3j, complex(0, math.nan))
-    first, second, third, fourth = runtime.logaddexp(x, y).tolist()
+    first, second, third, fourth = gradwright.logaddexp(x, y).tolist()
     assert first.real == -inf
     assert second == 5
     assert third.real == inf
@@ -103,14 +108,14 @@ def test_logaddexp_of_infinite_complex_numbers() -> None:
 
 def test_logcumsumexp_of_complex_numbers() -> None:
     x = complex_tensor(1 + 2j, -3, 0.5 - 1j, 2j, requires_grad=True)
-    found = runtime.logcumsumexp(x, 0)
+    found = gradwright.logcumsumexp(x, 0)
     np.testing.assert_allclose(np.exp(found.detach().numpy()), np.cumsum(np.exp(x.detach().numpy())), rtol=1e-13)
-    assert gradcheck(lambda x: runtime.logcumsumexp(x, 0), (x,))
-    large = runtime.tensor([[800 + 1j, 800.0], [801, 799j]], dtype=Z)
-    assert runtime.isfinite(runtime.logcumsumexp(large, 1)).all()
+    assert gradcheck(lambda x: gradwright.logcumsumexp(x, 0), (x,))
+    large = gradwright.tensor([[800 + 1j, 800.0], [801, 799j]], dtype=Z)
+    assert gradwright.isfinite(gradwright.logcumsumexp(large, 1)).all()
 
 
 def test_dropout_of_complex_numbers_keeps_both_parts() -> None:
-    z = runtime.ones(200, dtype=Z) * (1 + 2j)
-    kept = runtime.nn.functional.dropout(z, 0.5)
+    z = gradwright.ones(200, dtype=Z) * (1 + 2j)
+    kept = gradwright.nn.functional.dropout(z, 0.5)
     assert set(kept.tolist()) == {0j, 2 + 4j}

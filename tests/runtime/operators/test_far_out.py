@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime as torch
-from runtime import distributions as d
-from runtime.nn import functional as F
+import gradwright as torch
+from gradwright import distributions as d
+from gradwright.nn import functional as F
 
 ZERO = torch.zeros((), dtype=torch.float64)
 

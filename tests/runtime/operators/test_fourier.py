@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime as torch
-from runtime.autograd import gradcheck, gradgradcheck
+import gradwright as torch
+from gradwright.autograd import gradcheck, gradgradcheck
 from runtime.kernels import fourier
 
 NORMS = (None, "backward", "ortho", "forward")

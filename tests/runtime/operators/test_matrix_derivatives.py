@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-import runtime as torch
-from runtime.autograd import gradcheck, gradgradcheck
+import gradwright as torch
+from gradwright.autograd import gradcheck, gradgradcheck
 
 
 def by_permutations(A: Any) -> Any:

@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 from generated import operators, packets
 from generated.registry import OPERATORS
-from runtime.autograd import gradcheck
+from gradwright.autograd import gradcheck
+from gradwright.testing import Sample, as_function, make_sample, operator_function, sample_inputs
+from gradwright.utils._python_dispatch import TorchDispatchMode
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
-from runtime.testing import Sample, as_function, make_sample, operator_function, sample_inputs
-from runtime.utils._python_dispatch import TorchDispatchMode
 from support.properties import Properties
 from support.results import MAY_ALIAS, edge_samples, share_memory
 
@@ -47,7 +47,7 @@ def supported(info: OperatorInfo, dtype: str) -> list[tuple[Sample, Any, tuple[T
     """Samples whose call has a differentiable result, as functions of their inputs."""
     found = []
     for sample in sample_inputs(info, dtype):
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
         function, inputs = as_function(info, sample)
         try:
             taken = bool(inputs) and bool(function(*inputs))
@@ -62,7 +62,7 @@ def supported(info: OperatorInfo, dtype: str) -> list[tuple[Sample, Any, tuple[T
 
 def seeded(function: Any) -> Any:
     def call(*tensors: Tensor) -> Any:
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
         return function(*tensors)
 
     return call
@@ -200,8 +200,8 @@ def without_elements_and_without_dimensions(info: OperatorInfo, values: str) -> 
     for text in info.samples:
         found = {}
         for dtype in ("float64", "float32", "complex128"):
-            if info.dtypes and getattr(runtime, dtype).kind_name in info.dtypes and "dtype" not in text:
-                sample = make_sample(info, text, getattr(runtime, dtype), True, values)
+            if info.dtypes and getattr(gradwright, dtype).kind_name in info.dtypes and "dtype" not in text:
+                sample = make_sample(info, text, getattr(gradwright, dtype), True, values)
                 found[dtype] = outcome(info, sample)
         shapes = {
             dtype: each if isinstance(each, type) else [tensor.shape for tensor in each]
@@ -212,10 +212,10 @@ def without_elements_and_without_dimensions(info: OperatorInfo, values: str) -> 
         if not info.pointwise or not info.differentiable:
             continue
         for dtype in [dtype for dtype, each in found.items() if not isinstance(each, type)]:
-            sample = make_sample(info, text, getattr(runtime, dtype), True, values)
+            sample = make_sample(info, text, getattr(gradwright, dtype), True, values)
             function, inputs = as_function(info, sample)
             for out in function(*inputs):
-                grads = runtime.autograd.grad(out, inputs, runtime.ones_like(out), allow_unused=True)
+                grads = gradwright.autograd.grad(out, inputs, gradwright.ones_like(out), allow_unused=True)
                 for grad, tensor in zip(grads, inputs, strict=True):
                     assert grad is None or (grad.shape, grad.dtype) == (tensor.shape, tensor.dtype)
 
@@ -279,24 +279,24 @@ ABOUT_DTYPES = frozenset((
 ))  # fmt: skip
 
 
-def in_float32(sample: Sample, half: runtime.dtype) -> Sample:
+def in_float32(sample: Sample, half: gradwright.dtype) -> Sample:
     def converted(value: Any) -> Any:
         if isinstance(value, list | tuple):
             return type(value)([converted(item) for item in value])
         if isinstance(value, Tensor) and value.dtype is half:
             return value.detach().float().requires_grad_(value.requires_grad)
-        return runtime.float32 if value is half else value
+        return gradwright.float32 if value is half else value
 
     args = tuple(converted(value) for value in sample.args)
     return Sample(sample.text, args, {name: converted(value) for name, value in sample.kwargs.items()})
 
 
-def assert_rounded(found: Tensor, wanted: Tensor, half: runtime.dtype, ulps: float, what: Any) -> None:
+def assert_rounded(found: Tensor, wanted: Tensor, half: gradwright.dtype, ulps: float, what: Any) -> None:
     """`wanted` is of float32, `found` what is nearest to it in half precision, but for some units in the last place."""
     if found.dtype is half:
         wanted = wanted.detach().to(half)
     assert found.dtype is wanted.dtype, what
-    close = 0.0 if found.dtype is not half else ulps * runtime.finfo(half).eps
+    close = 0.0 if found.dtype is not half else ulps * gradwright.finfo(half).eps
     one, other = found.detach().double().numpy(), wanted.detach().double().numpy()
     np.testing.assert_allclose(one, other, rtol=close, atol=close if ulps > 1 else 0.0, err_msg=str(what))
 
@@ -305,21 +305,21 @@ def assert_rounded(found: Tensor, wanted: Tensor, half: runtime.dtype, ulps: flo
 UNROUNDED = frozenset(("_fused_rms_norm", "_scaled_dot_product_flash_attention_for_cpu"))
 
 
-def takes_half(sample: Sample, half: runtime.dtype) -> bool:
+def takes_half(sample: Sample, half: gradwright.dtype) -> bool:
     return any(tensor.dtype is half for tensor in tensors_of([*sample.args, *sample.kwargs.values()]))
 
 
 IN_HALF = [
     case
     for case in cases([i for i in EVERY if i.name not in ABOUT_DTYPES], HALVES)
-    if any(takes_half(sample, getattr(runtime, case[1])) for sample in sample_inputs(*case, False))
+    if any(takes_half(sample, getattr(gradwright, case[1])) for sample in sample_inputs(*case, False))
 ]
 
 
 @properties.hold_for(IN_HALF)
 def half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> None:
     """Once, where an operator is one kernel; what is made of several operators may round after each."""
-    half = getattr(runtime, dtype)
+    half = getattr(gradwright, dtype)
     ulps, compared = 16 if info.composite else 1, 0
     for values in ("usual", "special"):
         for sample in sample_inputs(info, dtype, False, values):
@@ -334,7 +334,9 @@ def half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> None:
             if values == "special" and info.composite and any(t.isinf().any() or t.isnan().any() for t in wanted):
                 continue  # at which step an infinity comes in depends on the steps
             for one, other in zip(found, wanted, strict=True):
-                rounded = one.dtype is half or other.dtype is not runtime.float32 or not tensors_of(list(sample.args))
+                rounded = (
+                    one.dtype is half or other.dtype is not gradwright.float32 or not tensors_of(list(sample.args))
+                )
                 assert rounded or info.name in UNROUNDED, what
                 if one.dtype is not half and info.name in UNROUNDED:
                     np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-5)
@@ -346,12 +348,12 @@ def half_precision_is_float32_rounded(info: OperatorInfo, dtype: str) -> None:
 
 @properties.hold_for(cases([i for i in DIFFERENTIABLE if i.name not in ABOUT_DTYPES | DRAWN], HALVES))
 def gradients_in_half_precision_are_those_of_float32(info: OperatorInfo, dtype: str) -> None:
-    half = getattr(runtime, dtype)
+    half = getattr(gradwright, dtype)
     for sample, function, inputs in supported(info, dtype):
         wide_function, wide_inputs = as_function(info, in_float32(sample, half))
         wide_function = seeded(wide_function) if info.random else wide_function
         found, wanted = (
-            runtime.autograd.grad(outs, given, [runtime.ones_like(out) for out in outs], allow_unused=True)
+            gradwright.autograd.grad(outs, given, [gradwright.ones_like(out) for out in outs], allow_unused=True)
             for outs, given in ((function(*inputs), inputs), (wide_function(*wide_inputs), wide_inputs))
         )
         for one, other in zip(found, wanted, strict=True):
@@ -373,7 +375,7 @@ def in_other_forms(operator: Operator, args: tuple[Any, ...]) -> Iterable[tuple[
         kind = parameter.type.rstrip("?").replace("SymInt", "int")
         forms: list[Any] = []
         if type(value) is int and kind == "int":
-            forms = [np.int64(value), runtime.tensor(value)]
+            forms = [np.int64(value), gradwright.tensor(value)]
         elif type(value) in (int, float) and kind in ("Scalar", "float"):
             forms = [np.asarray(value)[()]]
         elif type(value) is bool:
@@ -399,7 +401,7 @@ def calls_again_and_again_through_the_packet(info: OperatorInfo, base: str) -> N
             continue
         operator, overload = (getattr(operators, f"{each.function}{suffix}") for suffix in ("_op", ""))
         for sample in sample_inputs(each, "float64", requires_grad=False)[:4]:
-            runtime.manual_seed(0)
+            gradwright.manual_seed(0)
             wanted = operator(*sample.args, **sample.kwargs)
             calls.append((packets.PACKETS[base], sample.args, sample.kwargs, wanted))
             for args in in_other_forms(operator, sample.args):
@@ -410,7 +412,7 @@ def calls_again_and_again_through_the_packet(info: OperatorInfo, base: str) -> N
                 calls.append((called, args, sample.kwargs, wanted))
     for _ in range(3):
         for called, args, kwargs, wanted in calls:
-            runtime.manual_seed(0)
+            gradwright.manual_seed(0)
             found = called(*args, **kwargs)
             assert len(tensors_of(found)) == len(tensors_of(wanted))
             for one, other in zip(tensors_of(found), tensors_of(wanted), strict=True):
@@ -428,11 +430,11 @@ def inference_mode_gives_the_same(info: OperatorInfo, dtype: str) -> None:
     """There operators take a way of their own; what it makes is marked, and arguments are not."""
     function = operator_function(info)
     for sample, same in zip(sample_inputs(info, dtype), sample_inputs(info, dtype), strict=True):
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
         expected = tensors_of(function(*sample.args, **sample.kwargs))
-        runtime.manual_seed(0)
+        gradwright.manual_seed(0)
         given = tensors_of([*same.args, *same.kwargs.values()])
-        with runtime.inference_mode():
+        with gradwright.inference_mode():
             found = tensors_of(function(*same.args, **same.kwargs))
         assert not any(tensor.is_inference() for tensor in given)
         for tensor, other in zip(found, expected, strict=True):
@@ -448,24 +450,24 @@ def inference_mode_gives_the_same(info: OperatorInfo, dtype: str) -> None:
 
 
 def test_inference_mode_calls_kernels_that_are_put_in_later() -> None:
-    x = runtime.ones(2)
-    with runtime.inference_mode():
-        assert runtime.exp(x).sum() > 5
-    with runtime.library._scoped_library("aten", "IMPL") as aten:
+    x = gradwright.ones(2)
+    with gradwright.inference_mode():
+        assert gradwright.exp(x).sum() > 5
+    with gradwright.library._scoped_library("aten", "IMPL") as aten:
         with pytest.warns(UserWarning, match="previously registered kernel"):
             aten.impl("exp", lambda self: self * 0, "CPU")
-        with runtime.inference_mode():
-            assert runtime.exp(x).sum() == 0
-    with runtime.inference_mode():
-        assert runtime.exp(x).sum() > 5
+        with gradwright.inference_mode():
+            assert gradwright.exp(x).sum() == 0
+    with gradwright.inference_mode():
+        assert gradwright.exp(x).sum() > 5
 
 
 def test_samples_have_the_rank_and_the_zeros_that_they_say() -> None:
     info = OPERATORS["_linalg_det"]
     for dtype in ("float64", "complex128"):
-        (matrices,) = make_sample(info, "T(3, 3, 3, rank=[1, 3, 0])", getattr(runtime, dtype)).args
+        (matrices,) = make_sample(info, "T(3, 3, 3, rank=[1, 3, 0])", getattr(gradwright, dtype)).args
         assert np.linalg.matrix_rank(matrices.detach().numpy()).tolist() == [1, 3, 0]
-        (numbers,) = make_sample(info, "T(3, 4, zeros=5)", getattr(runtime, dtype)).args
+        (numbers,) = make_sample(info, "T(3, 4, zeros=5)", getattr(gradwright, dtype)).args
         assert np.count_nonzero(numbers.detach().numpy() == 0) == 5
 
 
@@ -476,14 +478,14 @@ class PassingOn(TorchDispatchMode):
 
 def seen_of(function: Any, sample: Sample, mode: Any) -> Any:
     """What a call gives, in all that can be seen of it, and its gradients; the class of an error."""
-    runtime.manual_seed(0)
+    gradwright.manual_seed(0)
     try:
         with mode:
             outputs = tensors_of(function(*sample.args, **sample.kwargs))
             inputs = [tensor for tensor in tensors_of(list(sample.args)) if tensor.requires_grad]
             roots = [out for out in outputs if out.requires_grad and out.dtype.is_floating_point]
-            starts = [runtime.ones_like(out) for out in roots]
-            grads = runtime.autograd.grad(roots, inputs, starts, allow_unused=True) if roots and inputs else ()
+            starts = [gradwright.ones_like(out) for out in roots]
+            grads = gradwright.autograd.grad(roots, inputs, starts, allow_unused=True) if roots and inputs else ()
     except (RuntimeError, NotImplementedError) as error:
         return type(error)
     looks = [
@@ -497,7 +499,7 @@ def seen_of(function: Any, sample: Sample, mode: Any) -> Any:
 def a_dispatch_mode_that_passes_calls_on_changes_nothing(info: OperatorInfo) -> None:
     functions = [getattr(operators, info.function)]
     if info.inplace is not None:
-        written = getattr(runtime.ops.aten, info.inplace.partition(".")[0])
+        written = getattr(gradwright.ops.aten, info.inplace.partition(".")[0])
         functions.append(lambda self, *args, **kwargs: written(self * 1, *args, **kwargs))
     for function in functions:
         pairs = zip(sample_inputs(info, "float64")[:1], sample_inputs(info, "float64")[:1], strict=True)

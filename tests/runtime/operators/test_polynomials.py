@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy import polynomial
 
-import runtime as torch
+import gradwright as torch
 
 SERIES: dict[str, Callable[..., Any]] = {
     "chebyshev_polynomial_t": polynomial.chebyshev.chebval,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.signal import windows as of_scipy
 
-import runtime as torch
-from runtime.autograd import gradcheck, gradgradcheck
-from runtime.signal import windows
+import gradwright as torch
+from gradwright.autograd import gradcheck, gradgradcheck
+from gradwright.signal import windows
 
 
 def signal(*shape: int) -> torch.Tensor:

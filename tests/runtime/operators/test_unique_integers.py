@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import runtime
+import gradwright
 
 LISTS = {
     "int8": [-128, 127, 5, 127, -128, 0],
@@ -22,10 +22,10 @@ LISTS = {
 def test_distinct_integers(name: str) -> None:
     kind = name.split()[0]
     array = np.array([LISTS[name]] * 2, kind)
-    values, inverse, counts = runtime.unique(runtime.tensor(array), return_inverse=True, return_counts=True)
+    values, inverse, counts = gradwright.unique(gradwright.tensor(array), return_inverse=True, return_counts=True)
     expected, places, times = np.unique(array, return_inverse=True, return_counts=True)
-    assert values.dtype is runtime.tensor(array).dtype
+    assert values.dtype is gradwright.tensor(array).dtype
     assert values.tolist() == expected.tolist()
     assert inverse.tolist() == places.reshape(array.shape).tolist()
     assert counts.tolist() == times.tolist()
-    assert runtime.unique(runtime.tensor(array)).tolist() == expected.tolist()
+    assert gradwright.unique(gradwright.tensor(array)).tolist() == expected.tolist()

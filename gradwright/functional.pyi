@@ -1,0 +1,1 @@
+from runtime.functional import *  # noqa: F403

@@ -1,0 +1,5 @@
+"""Passes over graphs."""
+
+from __future__ import annotations
+
+from gradwright.fx.passes import shape_prop as shape_prop

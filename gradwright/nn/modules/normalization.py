@@ -1,0 +1,9 @@
+"""What `nn.modules.normalization` holds in PyTorch."""
+
+from __future__ import annotations
+
+from gradwright.nn import batch_norm, normalization
+from gradwright.nn.modules._holding import own_names
+
+globals().update(own_names(batch_norm))
+globals().update(own_names(normalization))

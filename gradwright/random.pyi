@@ -1,0 +1,1 @@
+from runtime.random import *  # noqa: F403

@@ -1,0 +1,1 @@
+from runtime.sparse import *  # noqa: F403

@@ -1,0 +1,97 @@
+"""`python -m gradwright.verify [OPERATOR ...]`: proves what `python -m codegen verify` asks for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from codegen.words import INTERRUPTED
+from codegen.writing import write_text
+from gradwright.verify import printing
+from gradwright.verify.ledger import Ledger
+from gradwright.verify.results import Status
+from gradwright.verify.running import chosen, operators_of, processors, prove_all
+from gradwright.verify.table import BY_NAME, PROPERTIES
+
+OK, REFUTED, USAGE = 0, 1, 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prove, print and write what was asked for; the exit status: 0, 1 (something is wrong), 2 (wrong usage)."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    started = time.perf_counter()
+    operators = operators_of(arguments.package)
+    try:
+        names = chosen(operators, arguments.operators, arguments.exact)
+    except ValueError as error:
+        parser.error(str(error))
+    with printing.progress(len(names)) as report:
+        properties = [
+            each.name
+            for each in PROPERTIES
+            if each.name in (arguments.property or BY_NAME) and each.name not in (arguments.without or ())
+        ]
+        cells = prove_all(arguments.package, names, properties, arguments.jobs, report, arguments.incomplete)
+    seconds = time.perf_counter() - started
+    if arguments.json is not None:
+        found = {
+            "seconds": round(seconds, 2),
+            "summary": printing.summary(cells, seconds),
+            "properties": [{"name": name, "title": BY_NAME[name].title} for name in properties],
+            "cells": [cell.as_json() for cell in cells],
+        }
+        text = json.dumps(found, indent=1)
+        if str(arguments.json) == "-":
+            print(text)
+        else:
+            write_text(arguments.json, text + "\n")
+    if not arguments.quiet:
+        if not arguments.places:
+            printing.print_failures(cells)
+        if arguments.skipped:
+            printing.print_skipped(cells)
+        if str(arguments.json) != "-":
+            printing.print_table(cells, seconds)
+    status = REFUTED if any(cell.status is Status.REFUTED for cell in cells) else OK
+    if arguments.ledger is not None:
+        ledger = Ledger.read(arguments.ledger)
+        for line in ledger.worse(cells):
+            print(f"error: {line}", file=sys.stderr)
+            status = REFUTED
+    if arguments.update_ledger is not None and status == OK:
+        Ledger.of(cells, operators if not arguments.operators else None, arguments.update_ledger).write(
+            arguments.update_ledger
+        )
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m gradwright.verify", description="Proves the derivative rules of generated operators."
+    )
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
+    parser.add_argument("--exact", action="store_true", help="names are whole ones: mul is not mul.Tensor")
+    parser.add_argument("--package", default="generated", help="the generated package that they are in")
+    parser.add_argument("--property", action="append", choices=sorted(BY_NAME), help="may be given again; default: all")
+    parser.add_argument("--without", action="append", choices=sorted(BY_NAME), help="all but this one")
+    parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
+    parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
+    parser.add_argument("--quiet", action="store_true", help="print neither what is wrong nor the table")
+    parser.add_argument("--places", action="store_true", help="leave what is wrong to a caller that knows its places")
+    parser.add_argument("--incomplete", action="store_true", help="skip what needs something that is not implemented")
+    parser.add_argument("--ledger", type=Path, metavar="FILE", help="fail where less is proven than this says")
+    parser.add_argument("--update-ledger", type=Path, metavar="FILE", help="write what is proven, where nothing failed")
+    return parser
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,180 @@
+"""`python -m gradwright.verify.mutation [OPERATOR ...]`: how many mistakes the proofs find, and which they do not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.extension import SWITCH
+from gradwright.verify.mutation.changes import Change
+from gradwright.verify.mutation.subjects import Subject, altered, subjects
+from gradwright.verify.printing import progress
+from gradwright.verify.proving import prove
+from gradwright.verify.running import chosen, operators_of, processors
+from gradwright.verify.table import BY_NAME
+from runtime import native
+
+# What a wrong formula shows in; the rest is about kernels and variants.
+LOOKED_AT = (
+    "gradient", "gradient_complex", "boundary", "forward", "forward_complex", "second", "second_complex", "modes",
+    "linear", "complex_step", "undefined", "needed", "dtypes", "transposed", "empty", "layouts", "batching",
+)  # fmt: skip
+LEAST = 0.98
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A mistake, and the property that it was found by: None where it was not."""
+
+    subject: str
+    change: str
+    kind: str
+    killed_by: str | None
+
+    @property
+    def name(self) -> str:
+        """What patterns of known survivors are compared with."""
+        return f"{self.subject}: {self.change}"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Alter, prove and print; the exit status: 0, 1 (too few found, or one survives that is not listed), 2 (usage)."""
+    parser = argparse.ArgumentParser(
+        prog="python -m gradwright.verify.mutation",
+        description="Puts one mistake at a time into formulas and helpers, and counts those that the proofs refute.",
+    )
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="default: all")
+    parser.add_argument("--package", default="generated")
+    parser.add_argument("--jobs", type=int, default=processors())
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="every Nth function with its mistakes, from the Kth"
+    )
+    parser.add_argument("--every", action="store_true", help="print each mistake, with the property that found it")
+    parser.add_argument(
+        "--known",
+        type=Path,
+        metavar="FILE",
+        help="patterns of mistakes that make no difference or that no sample shows, with reasons",
+    )
+    arguments = parser.parse_args(argv)
+    started = time.perf_counter()
+    operators = operators_of(arguments.package)
+    try:
+        names = chosen(operators, arguments.operators)
+        first, _, count = (int(word) if word.isdigit() else 0 for word in arguments.part.partition("/"))
+    except ValueError as error:
+        parser.error(str(error))
+    equivalent, missed = _listed(arguments.known)
+    every = subjects(operators, names)[first - 1 :: max(count, 1)]
+    found = _run(arguments.package, every, arguments.jobs, arguments.every)
+    alive = [each for each in found if each.killed_by is None]
+    survived = [each for each in alive if not any(pattern.match(each.name) for pattern in equivalent)]
+    unknown = [each for each in survived if not any(pattern.match(each.name) for pattern in missed)]
+    for each in unknown:
+        print(f"survived: {each.name}")
+    kinds = Counter(each.kind for each in found)
+    lost = Counter(each.kind for each in survived)
+    for kind, total in kinds.most_common():
+        print(f"{kind}\t{total - lost[kind]} of {total}")
+    counted = len(found) - (len(alive) - len(survived))
+    rate = 1 - len(survived) / counted if counted else 1.0
+    seconds = time.perf_counter() - started
+    print(
+        f"{len(every)} functions, {len(found)} mistakes: {len(found) - len(alive)} found, "
+        f"{len(alive) - len(survived)} make no difference, {len(survived)} survived: {rate:.2%} in {seconds:.0f} s"
+    )
+    is_whole = count <= 1 and not arguments.operators
+    return 1 if unknown or (is_whole and rate < LEAST) else 0
+
+
+def _listed(file: Path | None) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
+    """The patterns of a file: of mistakes that make no difference, and of those that do, and no sample shows."""
+    groups = [] if file is None else json.loads(file.read_text(encoding="utf-8"))
+    equivalent: list[re.Pattern[str]] = []
+    missed: list[re.Pattern[str]] = []
+    for group in groups:
+        (missed if group.get("missed") else equivalent).extend(map(re.compile, group["mistakes"]))
+    return equivalent, missed
+
+
+def _run(package: str, every: Sequence[Subject], jobs: int, shown: bool) -> list[Mutant]:
+    if jobs == 1 or len(every) < 2:
+        return [mutant for subject in every for mutant in mutants(package, subject)]
+    _shared.update({subject.name: subject for subject in every})
+    with (
+        progress(len(every)) as report,
+        ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("fork")) as pool,
+    ):
+        found: list[Mutant] = []
+        parts = pool.map(_mutants, [(package, each.name) for each in every])
+        for number, part in enumerate(parts, 1):
+            found += part
+            report(number, sum(each.killed_by is None for each in found))
+            for each in part if shown else ():
+                print(f"{each.killed_by or 'SURVIVED'}\t{each.name}", flush=True)
+    return found
+
+
+_shared: dict[str, Subject] = {}  # functions are not sent to other processes, they are there
+
+
+def _mutants(task: tuple[str, str]) -> list[Mutant]:
+    package, name = task
+    return mutants(package, _shared[name])
+
+
+def mutants(package: str, subject: Subject) -> list[Mutant]:
+    """Each mistake of a function, and what it was found by."""
+    operators = operators_of(package)
+    original = subject.function.__code__
+    found = []
+    properties = [BY_NAME[name] for name in LOOKED_AT]
+    for name, change in numbered(subject.changes()):
+        killed_by = None
+        try:
+            code = altered(change, subject.function)
+            subject.function.__code__ = code
+            for operator in subject.operators:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    cells = prove(operators[operator], properties, until_wrong=True)
+                if cells[-1].failures:
+                    killed_by = cells[-1].name
+                    break
+        finally:
+            subject.function.__code__ = original
+        found.append(Mutant(subject.name, name, change.kind, killed_by))
+    return found
+
+
+def numbered(changes: Iterator[Change]) -> Iterator[tuple[str, Change]]:
+    """Mistakes with their names: of those that read alike in one function, the second has a `[2]`."""
+    seen: Counter[str] = Counter()
+    for change in changes:
+        text = str(change)
+        seen[text] += 1
+        yield text if seen[text] == 1 else f"{text} [{seen[text]}]", change
+
+
+def _start() -> int:
+    """As `main`, in a process without the native core: it runs formulas of the same plans, and not those altered."""
+    if native.core is None:
+        return main()
+    environment = {**os.environ, SWITCH: "0"}
+    return subprocess.call([sys.executable, "-m", "gradwright.verify.mutation", *sys.argv[1:]], env=environment)
+
+
+if __name__ == "__main__":
+    sys.exit(_start())

@@ -1,9 +1,0 @@
-"""What `nn.modules.conv` holds in PyTorch."""
-
-from __future__ import annotations
-
-from runtime.nn import convolution, lazy
-from runtime.nn.modules._holding import own_names
-
-globals().update(own_names(convolution))
-globals().update(own_names(lazy))

@@ -1,9 +1,0 @@
-"""What `nn.modules.distance` holds in PyTorch."""
-
-from __future__ import annotations
-
-from runtime.nn import distance, normalization
-from runtime.nn.modules._holding import own_names
-
-globals().update(own_names(distance))
-globals().update(own_names(normalization))

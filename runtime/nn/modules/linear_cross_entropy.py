@@ -1,8 +1,0 @@
-"""What `nn.modules.linear_cross_entropy` holds in PyTorch."""
-
-from __future__ import annotations
-
-from runtime.nn import linear_cross_entropy
-from runtime.nn.modules._holding import own_names
-
-globals().update(own_names(linear_cross_entropy))

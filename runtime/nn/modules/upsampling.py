@@ -1,8 +1,0 @@
-"""What `nn.modules.upsampling` holds in PyTorch."""
-
-from __future__ import annotations
-
-from runtime.nn import images
-from runtime.nn.modules._holding import own_names
-
-globals().update(own_names(images))

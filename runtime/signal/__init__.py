@@ -1,7 +1,0 @@
-"""Windows for spectra, with PyTorch's names: `signal.windows`."""
-
-from __future__ import annotations
-
-from runtime.signal import windows
-
-__all__ = ["windows"]
