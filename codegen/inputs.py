@@ -16,7 +16,7 @@ MANIFEST = "manifest.json"
 # What some editors put at the start of UTF-8.
 MARK = b"\xef\xbb\xbf"
 # Raised when emission changes in a way that makes older output unusable.
-FORMAT = 3
+FORMAT = 4
 # What generated code may count on in the runtime. Raised when code that was generated before would fail or go wrong:
 # packages carry the number that they were generated for, and are refused by another.
 INTERFACE = 1

@@ -279,7 +279,7 @@ def _take_docstrings() -> None:
         text = getattr(vars(ops).get(name), "__doc__", None)
         ours = isinstance(function, FunctionType) and function.__module__.startswith(__name__)
         if ours and function.__doc__ is None and text:
-            function.__doc__ = f"Calls `runtime.ops.{name}`, with PyTorch's arguments of this function.\n\n{text}"
+            function.__doc__ = f"Calls `gradwright.ops.{name}`, with PyTorch's arguments of this function.\n\n{text}"
 
 
 _take_docstrings()

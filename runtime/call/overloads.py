@@ -13,6 +13,7 @@ from typing import Any
 from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.types import Alias, FunctionSchema, OperatorName, Return, base_type
 from codegen.schema.types import Argument as SchemaArgument
+from runtime.base import identity
 from runtime.base.keys import DispatchKeySet, check_key
 from runtime.base.modes import Variant
 from runtime.call import registered
@@ -44,7 +45,7 @@ class OpNamespace:
         raise AttributeError(f"there is no operator '{self.name}'; operators are declared in native_functions.yaml")
 
     def __repr__(self) -> str:
-        return f"<namespace 'runtime.ops.{self.name}'>"
+        return f"<namespace '{identity.name}.ops.{self.name}'>"
 
 
 class OpOverloadPacket:

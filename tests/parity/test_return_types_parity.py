@@ -40,7 +40,7 @@ def _outcome(library: Any, text: str) -> Any:
     assert all(getattr(out, name) is item for name, item in zip(fields, out, strict=True))
     assert type(copy.copy(out)) is kind
     assert type(pickle.loads(pickle.dumps(out))) is kind
-    shown = re.sub(r"\bruntime\b", "torch", repr(out).partition("(")[0])
+    shown = re.sub(r"\bgradwright\b", "torch", repr(out).partition("(")[0])
     return shown, kind.__module__.replace("gradwright", "torch"), fields, kind.n_fields
 
 

@@ -15,7 +15,7 @@ import gradwright
 
 def text(value: object) -> str:
     """A text without the name of the module that it comes from."""
-    return re.sub(r"\b(torch|runtime)\.(nn\.|optim\.)?(modules\.)?(\w+\.)*", "", str(value))
+    return re.sub(r"\b(torch|runtime|gradwright)\.(nn\.|optim\.)?(modules\.)?(\w+\.)*", "", str(value))
 
 
 @dataclass

@@ -21,10 +21,10 @@ _RANGES = """
     WHERE first.name != 0 AND last.name = 0
 """
 _KERNELS = """
-    SELECT gradwright._id_ AS runtime_id, gradwright.cbid AS cbid, gradwright.start AS launched,
+    SELECT runtime._id_ AS runtime_id, runtime.cbid AS cbid, runtime.start AS launched,
            kernel.start AS start, kernel.end AS end, kernel.name AS name
     FROM CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL AS kernel
-    JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS runtime ON gradwright.correlationId = kernel.correlationId
+    JOIN CUPTI_ACTIVITY_KIND_RUNTIME AS runtime ON runtime.correlationId = kernel.correlationId
 """
 
 

@@ -39,8 +39,8 @@ def test_either_may_come_first(first: str) -> None:
 def test_importing_does_not_load_what_is_used_later() -> None:
     others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
     others += ("pathlib", "random", "shutil", "string", "tempfile")
-    ours = [f"runtime.{name}" for name in ("call.binding", "batching.vectorize", "library.custom", "nn.module")]
-    ours += [f"runtime.{name}" for name in ("optim.sgd", "methods.printing", "profiler")]
+    ours = [f"runtime.{name}" for name in ("call.binding", "batching.vectorize", "methods.printing")]
+    ours += [f"gradwright.{name}" for name in ("library.custom", "nn.module", "optim.sgd", "profiler")]
     ours += [f"gradwright.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
     ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
     assert not [name for name in ours if importlib.util.find_spec(name) is None]
@@ -85,7 +85,7 @@ def test_names_that_are_loaded_later_are_listed() -> None:
     assert {"Function", "graph", "functional", "forward_ad", "detect_anomaly"} <= set(dir(gradwright.autograd))
     with pytest.raises(AttributeError, match="module 'gradwright' has no attribute 'cuda_'"):
         gradwright.cuda_
-    with pytest.raises(AttributeError, match=r"module 'runtime\.autograd' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"module 'gradwright\.autograd' has no attribute 'nothing'"):
         gradwright.autograd.nothing
 
 
@@ -95,7 +95,7 @@ def test_operators_are_found_without_a_function_of_the_package() -> None:
 
 def test_a_module_is_the_same_before_and_after_it_is_loaded() -> None:
     script = (
-        "import sys, types, gradwright; from runtime import nn; before = type(nn); nn.Linear; "
+        "import sys, types, gradwright; from gradwright import nn; before = type(nn); nn.Linear; "
         "print(before is types.ModuleType, type(nn) is types.ModuleType, "
         "nn is sys.modules['gradwright.nn'] is gradwright.nn)"
     )
@@ -299,7 +299,7 @@ def test_a_module_that_waits_can_be_inspected_and_loaded_again(tmp_path: Path) -
 
 
 def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:
-    path = copy / "runtime" / "utils" / "__init__.py"
+    path = copy / "gradwright" / "utils" / "__init__.py"
     path.write_text(path.read_text() + "\nimport sys\nif not hasattr(sys, 'ready'): raise RuntimeError('not yet')\n")
     script = """
         import sys, gradwright
@@ -311,11 +311,11 @@ def test_a_module_that_failed_to_load_can_be_loaded_again(copy: Path) -> None:
         print(gradwright.utils.checkpoint.__name__)
     """
     done = python(textwrap.dedent(script), copy)
-    assert done.stdout == "not yet\nruntime.utils.checkpoint\n", done.stderr
+    assert done.stdout == "not yet\ngradwright.utils.checkpoint\n", done.stderr
 
 
 def test_star_import_brings_the_parts_along() -> None:
-    script = "from runtime import *; print(nn.Linear(2, 1)(ones(1, 2)).shape, vmap(sin)(zeros(2)).shape, float32)"
+    script = "from gradwright import *; print(nn.Linear(2, 1)(ones(1, 2)).shape, vmap(sin)(zeros(2)).shape, float32)"
     done = python(script, ROOT)
     assert done.stdout == "gradwright.Size([1, 1]) gradwright.Size([2]) gradwright.float32\n", done.stderr
 
@@ -347,7 +347,7 @@ def test_the_collector_is_as_it_was() -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for name in ("codegen", "runtime", "generated", "templates"):
+    for name in ("codegen", "runtime", "gradwright", "generated", "templates"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("native_functions.yaml", "derivatives.yaml"):
         shutil.copy(ROOT / name, tmp_path / name)

@@ -35,7 +35,7 @@ PROGRAMS = """
 import numpy as np, gradwright
 random = np.random.default_rng(5)
 def tensor(*shape, dtype):
-    return gradwright.tensor(random.normal(size=shape).astype(dtype).tolist(), dtype=getattr(runtime, dtype))
+    return gradwright.tensor(random.normal(size=shape).astype(dtype).tolist(), dtype=getattr(gradwright, dtype))
 unary = [
     lambda x: x.tanh(), lambda x: x.exp(), lambda x: -x, lambda x: x.relu(), lambda x: x.sigmoid(),
     lambda x: x.abs().sqrt(),
