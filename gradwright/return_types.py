@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from gradwright.utils._pytree import register_pytree_node
 from runtime.base.types import named_result
 from runtime.call import registered
 from runtime.call.facts import BUILT_IN
@@ -27,7 +28,21 @@ def _fields() -> dict[str, tuple[str, ...]]:
     return fields
 
 
+def pytree_register_structseq(cls: type[Any]) -> None:
+    """Let the objects of a class of results be containers; those of the classes here are from the start.
+
+    Args:
+        cls: a class of sequences that is made from an iterable, such as `time.struct_time`.
+
+    Raises:
+        ValueError: the class is registered already.
+    """
+    register_pytree_node(cls, lambda value: (list(value), None), lambda children, _: cls(children))
+
+
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        return __dir__()
     if name == "all_return_types":
         return [named_result(known, fields) for known, fields in sorted(_fields().items())]
     fields = None if name.startswith("_") else _fields().get(name)
@@ -37,4 +52,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return ["all_return_types", *sorted(_fields())]
+    return ["pytree_register_structseq", "all_return_types", *sorted(_fields())]

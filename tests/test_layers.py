@@ -20,6 +20,7 @@ from support.documents import ROOT
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
         ("codegen.inputs", "codegen.writing", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
+        ("codegen.tensor_methods",),
         ("codegen.paths",),
         ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs"),
         ("codegen.schema",),
@@ -51,7 +52,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     ),
     "gradwright": (
         ("gradwright.names", "gradwright.publishing", "gradwright.missing", "gradwright.version"),
-        ("gradwright.torch_version", "gradwright.lowrank", "gradwright.return_types"),
+        ("gradwright.torch_version", "gradwright.lowrank"),
         ("gradwright.backends", "gradwright.fft", "gradwright.linalg", "gradwright.special"),
         ("gradwright.autograd", "gradwright.func", "gradwright.library", "gradwright.files"),
         # Names that stand on little, and what is not there.
@@ -63,6 +64,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         (
             "gradwright.nn",
             "gradwright.utils",
+            "gradwright.return_types",
             "gradwright.profiler",
             "gradwright.signal",
             "gradwright.distributions",

@@ -54,6 +54,7 @@ EXCEPTIONS = {
     "codegen/rules/linear/python_calls.py: _GROWING_METHODS": "methods of Python's containers",
     "codegen/rules/linearity.py: _check_linear": "a word of a message",
     "codegen/rules/lint.py: _FRACTIONS": "kinds of dtypes",
+    "codegen/rules/methods.py: _NUMBERS": "types of Python",
     "codegen/rules/reach.py: _OF_PYTHON": "functions of Python",
     "codegen/schema/defaults.py: _ESCAPES": "escapes of strings",
     "codegen/schema/types.py: _AUGMENTED": "a method of Python 2",

@@ -101,7 +101,8 @@ def with_names(names: Sequence[str], formula: Text) -> str:
 class NodePlan:
     """A backward Node class.  `outputs`: indexes of the differentiable results; `dynamic`: the result is a list.
 
-    `shown`: the name that users see, which is another class's where Python takes this overload for that one's.
+    `shown`: the name that users see, which is another class's where Python takes this overload for that one's. Of the
+    Tensors that have edges there, `numbers` are numbers here: as in PyTorch, each is an edge that leads nowhere.
     """
 
     class_name: str
@@ -113,6 +114,7 @@ class NodePlan:
     gradients: tuple[GradientPlan, ...]
     outputs: tuple[int, ...]
     dynamic: bool
+    numbers: int = 0
 
     @property
     def single(self) -> bool:
@@ -165,18 +167,19 @@ def plan_nodes(
         if implemented:
             keyed[entry.function.name] = implemented
     by_tensors = {
-        entry.function.name.base: nodes[name].class_name
+        entry.function.name.base: nodes[name]
         for name, entry in entries.items()
         if entry.function.numbers_as_tensors and name in nodes
     }
     for name, node in nodes.items():
         function = entries[name].function
-        if function.name.base in by_tensors and _takes_number(function.schema):
-            nodes[name] = replace(node, shown=by_tensors[function.name.base])
+        if function.name.base in by_tensors and takes_number(function.schema):
+            other = by_tensors[function.name.base]
+            nodes[name] = replace(node, shown=other.class_name, numbers=len(other.edges) - len(node.edges))
     return nodes, keyed
 
 
-def _takes_number(schema: FunctionSchema) -> bool:
+def takes_number(schema: FunctionSchema) -> bool:
     """Whether it is the overload of a Tensor and a number, of which PyTorch's Python makes that of two Tensors."""
     types = [formula_type(argument.type) for argument in schema.arguments]
     required = [argument for argument in schema.arguments if argument.default is None]

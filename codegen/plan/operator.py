@@ -115,6 +115,7 @@ class OperatorPlan:
     one_value: bool = False  # its in-place variant gives all elements the same value
     old_orders: tuple[tuple[str, ...], ...] = ()  # of arguments, that PyTorch still takes
     numbers_as_tensors: bool = False  # numbers may stand for all of its Tensors
+    of_tensors: OperatorName | None = None  # the overload of two Tensors that PyTorch calls in the place of this one
     out_dtype: OutDtype = OutDtype.EXACT  # which dtypes `out=` may have
     layout: LayoutPlan | None = None  # how results lie in memory; None where no kernel makes memory for them
     keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own

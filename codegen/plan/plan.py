@@ -25,7 +25,7 @@ from codegen.paths import BASE
 from codegen.plan.elementwise import ElementwisePlan, direct_kernel, kernel_of, plan_elementwise
 from codegen.plan.forward import plan_forward
 from codegen.plan.names import FunctionNames
-from codegen.plan.node import NodePlan, plan_nodes
+from codegen.plan.node import NodePlan, plan_nodes, takes_number
 from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
 from codegen.plan.optimizers import OptimizerPlan
 from codegen.plan.packet import PacketPlan, plan_packets
@@ -77,6 +77,11 @@ def make_plan(
         for function in functions
         if function.variant_of is not None and function.schema.kind is SchemaKind.INPLACE
     }
+    of_tensors = {
+        function.name.base: function.name
+        for function in functions
+        if function.numbers_as_tensors and function.variant_of is None and not takes_number(function.schema)
+    }
     operators = []
     for function in functions:
         if function.variant_of is not None:
@@ -105,6 +110,8 @@ def make_plan(
                 factors=linear.factors(str(function.name)) if known else (),
                 keyed_nodes=keyed.get(function.name, ()),
             )
+        if takes_number(function.schema):
+            operator = replace(operator, of_tensors=of_tensors.get(function.name.base))
         operators.append(operator)
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
     every = tuple(node for operator in operators for node in operator.nodes)

@@ -32,14 +32,19 @@ def _called(module: PythonModule, namespace: str) -> Iterator[tuple[str, Span]]:
     """The operators that a module calls by their names, with their places."""
     for definition in module.functions.values():
         for node in parts_of(definition):
-            match node:
-                case ast.Call(func=ast.Attribute(value=ast.Name(id=name)) as called):
-                    pass
-                case ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=inner)) as called):
-                    if inner != namespace:  # of another package, or one overload
-                        continue
-                case _:
-                    continue
-            if module.imports.get(name) in _OPS:
+            if isinstance(node, ast.Call) and (called := called_operator(module, node, namespace)) is not None:
                 whole = module.span(called)
                 yield called.attr, Span(whole.file, whole.end - len(called.attr), whole.end)
+
+
+def called_operator(module: PythonModule, call: ast.Call, namespace: str) -> ast.Attribute | None:
+    """The name of an operator that a call is of, `ops.name`; None if it is of something else."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id=name)) as called:
+            pass
+        case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=inner)) as called:
+            if inner != namespace:  # of another package, or one overload
+                return None
+        case _:
+            return None
+    return called if module.imports.get(name) in _OPS else None

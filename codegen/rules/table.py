@@ -28,6 +28,7 @@ from codegen.rules.lint import (
     find_no_samples,
     find_not_pointwise,
 )
+from codegen.rules.methods import check_methods
 from codegen.rules.samples import check_samples
 from codegen.rules.variants import check_variants
 from codegen.schema.types import OperatorName
@@ -75,6 +76,7 @@ OPERATOR_RULES = (
     OperatorRule(check_kernels, Severity.ERROR, Severity.OFF),  # foreign operators are bound late
     OperatorRule(check_batching, Severity.ERROR, Severity.OFF),
     OperatorRule(check_called, Severity.ERROR, Severity.OFF),
+    OperatorRule(check_methods, Severity.ERROR, Severity.OFF),
     OperatorRule(check_variants, Severity.ERROR, Severity.ERROR),
     OperatorRule(check_samples, Severity.ERROR, Severity.ERROR),
     OperatorRule(find_no_derivative, Severity.FINDING, Severity.OFF),

@@ -111,6 +111,22 @@ class Conversions(Members[Child]):
         place = get_default_device() if device is None else device
         return self._apply(lambda t: ops.empty_like(t, device=place), recurse=recurse)
 
+    def cuda(self, device: Device | str | int | None = None) -> Self:
+        """Bring all Tensors to a CUDA device, as `Tensor.cuda` does; errors are those of that method."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device: Device | str | int | None = None) -> Self:
+        """Bring all Tensors to an XPU, as `Tensor.xpu` does; errors are those of that method."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def ipu(self, device: Device | str | int | None = None) -> Self:
+        """Bring all Tensors to an IPU, as `Tensor.ipu` does; errors are those of that method."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def mtia(self, device: Device | str | int | None = None) -> Self:
+        """Bring all Tensors to an MTIA, as `Tensor.mtia` does; errors are those of that method."""
+        return self._apply(lambda t: t.mtia(device))
+
     def cpu(self) -> Self:
         """Bring all Tensors to main memory."""
         return self.to("cpu")

@@ -10,7 +10,7 @@ from runtime.base import class_dispatch
 from runtime.base.modes import Variant, computing
 from runtime.base.tensor import Tensor
 from runtime.call.mode_blocks import ModeBlock
-from runtime.call.public import as_called, overload_of
+from runtime.call.public import as_dispatched
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
@@ -40,8 +40,7 @@ class TorchDispatchMode(ModeBlock):
         return computing(self._handle)
 
     def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
-        _, args, kwargs = as_called(operator, variant, values)
-        func = overload_of(operator, variant)
+        func, args, kwargs = as_dispatched(operator, variant, values)
         found = class_dispatch.overriding_types(values)
         out = self.__torch_dispatch__(func, tuple(map(type, found)), args, kwargs)
         if out is NotImplemented and found:

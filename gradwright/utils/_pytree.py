@@ -66,7 +66,7 @@ def register_pytree_node(
     Raises:
         ValueError: the class is registered already.
     """
-    if cls in SUPPORTED_NODES:
+    if cls in SUPPORTED_NODES or issubclass(cls, NamedResult):
         raise ValueError(f"{cls} is already registered as pytree node.")
     SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
 

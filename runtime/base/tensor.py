@@ -29,7 +29,7 @@ from runtime.base.handles import RemovableHandle
 from runtime.base.memory import copy_with_memory
 from runtime.base.modes import register_plain
 from runtime.base.once import publish
-from runtime.base.sharing import share
+from runtime.base.sharing import guard, share
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED, Extra, Leaf, Mark, TensorBase
 from runtime.base.transposes import Transposes
 from runtime.base.types import DType, MemoryFormat
@@ -226,6 +226,8 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             return None
         node = self._node_and_output()[0]
         node.check_meaning()
+        if self._base is not None:
+            guard(self)  # a write to its base leaves the hooks behind that a program may put on this Node
         return node
 
     @property
@@ -413,6 +415,9 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
 
         def coalesce(self) -> Tensor: ...
         def cuda(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor: ...
+        def xpu(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor: ...
+        def ipu(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor: ...
+        def mtia(self, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor: ...
         def pin_memory(self, device: Any = None) -> Tensor: ...
         def nonzero(self, *, out: Tensor | None = None, as_tuple: builtins.bool = False) -> Any: ...
         def indices(self) -> Tensor: ...

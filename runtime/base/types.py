@@ -119,9 +119,12 @@ class device:
             self.type, self.index = type.type, type.index
             return
         if isinstance(type, int):
+            _check_index(type)
             raise RuntimeError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        if not type:
+            raise RuntimeError("Device string must not be empty")
         name, colon, number = type.partition(":")
         if colon:
             if index is not None:
@@ -129,6 +132,7 @@ class device:
             if not number.isascii() or not number.isdigit() or (len(number) > 1 and number[0] == "0"):
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
+        _check_index(index)
         if name not in KINDS and name not in backends:
             known = ", ".join(dict.fromkeys((*KINDS, *backends)))
             raise RuntimeError(f"Expected one of {known} device type at start of device string: {type}")
@@ -151,7 +155,7 @@ class device:
         return device, (self.type, self.index)
 
     def __enter__(self) -> device:
-        _note(self)
+        note_device(self)
         with _changed_default():
             _defaults.blocks = (*_defaults.blocks, self)
         return self
@@ -159,6 +163,11 @@ class device:
     def __exit__(self, *exception: object) -> None:
         with _changed_default():
             _defaults.blocks = _defaults.blocks[:-1]
+
+
+def _check_index(index: int | None) -> None:
+    if index is not None and index < 0:
+        raise RuntimeError("Device index must not be negative")
 
 
 Device: TypeAlias = device  # for annotations in classes that have a member called `device`
@@ -176,30 +185,58 @@ class _Defaults(ThreadState):
 _defaults = _Defaults()
 
 
-def check_device(place: device | str | None) -> None:
+def check_device(place: device | str | int | None) -> None:
     """Raise unless this is a device that is there, and remember that somebody asked for it.
 
     Raises:
-        RuntimeError: it is none, or not there; an AssertionError for one of CUDA or XPU, as in PyTorch.
+        RuntimeError: it is none, or not there; of another class where `check_there` says so.
     """
     if place is not None:
-        check_there(_note(place))
+        check_there(note_device(place).type)
 
 
-def check_there(kind: str) -> None:
-    """Raise unless there are devices of this kind; see `check_device`."""
-    if kind != "cpu" and kind not in backends:
-        name = kind.upper()
-        error = AssertionError if kind in ("cuda", "xpu") else RuntimeError
-        raise error(f"Gradwright has no {name}: Torch not compiled with {name} enabled")
+# PyTorch loads a module of its own before it uses a device of these kinds; of the latter, a CPU build has no module.
+_BUILT_SEPARATELY = ("cuda", "xpu", "mtia")
+_LOADED_SEPARATELY = ("hpu", "privateuseone")
+# PyTorch has names for these kinds and no dispatch keys, so an operator can not even look for a kernel.
+_WITHOUT_KERNELS = ("opengl", "opencl", "ideep", "mkldnn")
 
 
-def _note(place: device | str) -> str:
-    """The kind of a device that somebody asks for: from then on calls look where they run."""
-    kind = device(place).type
-    if kind != "cpu":
-        devices.named.add(kind)
-    return kind
+def check_there(kind: str, *, makes: bool = False) -> None:
+    """Raise unless there are devices of this kind.
+
+    Args:
+        kind: the name of the kind.
+        makes: whether an operator makes a Tensor there, instead of copying one.
+
+    Raises:
+        AssertionError: there is none of CUDA, XPU or MTIA.
+        ModuleNotFoundError: it takes a package to have one.
+        NotImplementedError: an operator has no kernel to make a Tensor there.
+        RuntimeError: no Tensor can be copied there.
+    """
+    if kind == "cpu" or kind in backends:
+        return
+    name = kind.upper()
+    if kind in _BUILT_SEPARATELY:
+        raise AssertionError(f"Gradwright has no {name}: Torch not compiled with {name} enabled")
+    if kind in _LOADED_SEPARATELY:
+        raise ModuleNotFoundError(f"Gradwright has no {name}: No module named '{identity.name}.{kind}'")
+    if kind == "lazy" or (makes and kind not in _WITHOUT_KERNELS):
+        raise NotImplementedError(f"Gradwright has no {name}: no operator has a kernel for it")
+    raise RuntimeError(f"Gradwright has no {name}: Torch is not linked with support for {kind} devices")
+
+
+def note_device(place: device | str | int) -> device:
+    """A device that somebody asks for, there or not: from then on calls look where they run.
+
+    Raises:
+        RuntimeError: there is no such kind of device, or the index is none.
+    """
+    noted = device(place)
+    if noted.type != "cpu":
+        devices.named.add(noted.type)
+    return noted
 
 
 @contextmanager
@@ -226,7 +263,7 @@ def set_default_device(device: Device | str | None) -> None:
         RuntimeError: there is no such device. One that is not there is an error of the factories.
     """
     if device is not None:
-        _note(device)
+        note_device(device)
     with _changed_default():
         _defaults.device = CPU if device is None else Device(device)
 

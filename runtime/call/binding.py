@@ -9,7 +9,7 @@ import builtins
 import operator as _operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from runtime.base import dtypes
 from runtime.base.describe import describe
 from runtime.base.dtypes import dtype as DType
 from runtime.base.tensor import Tensor
-from runtime.base.types import Device, check_device
+from runtime.base.types import Device, note_device
 from runtime.call.guards import NotInts
 from runtime.random import Generator
 
@@ -35,6 +35,18 @@ class _Mismatch(Exception):
 # What an int argument holds.
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _OVERFLOW = "Overflow when unpacking long long"
+
+
+class Absent:
+    """The type of `absent`, which stands for an argument that was not given, where None and all else may be."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+absent: Final = Absent()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +135,8 @@ class Signature:
             return None
         if type(value) is NotInts:  # the fast path has tried it
             value = value.given
+        if value is absent:
+            raise self.error(f"missing required argument '{parameter.name}'")
         try:
             return parameter.convert(value)
         except _Mismatch as misfit:
@@ -143,6 +157,19 @@ class Signature:
             if isinstance(kwargs.get(parameter.name), Tensor) and not parameter.type.startswith("Tensor"):
                 return False
         return True
+
+    def without(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+        """What an error says after the schema where a call left arguments out that it takes to fit; else nothing."""
+        try:
+            given = self._under_own_names(kwargs)
+        except TypeError:
+            return ""
+        missing = [
+            f"'{parameter.name}'"
+            for parameter in self.parameters[len(args) :]
+            if parameter.required and parameter.name not in given
+        ]
+        return f": missing required argument{'s' if len(missing) > 1 else ''} {', '.join(missing)}" if missing else ""
 
     def error(self, message: str) -> TypeError:
         return TypeError(f"{self.name}(): {message}\n  schema: {self.schema}")
@@ -324,15 +351,8 @@ def _to_dtype(value: Any) -> DType:
 
 def _to_device(value: Any) -> Device:
     if isinstance(value, (str, Device)) or type(value) is int:
-        return Device(value)
+        return note_device(value)
     raise _Mismatch
-
-
-def _to_place(value: Any) -> Device:
-    """The device of data."""
-    place = _to_device(value)
-    check_device(place)
-    return place
 
 
 def _to_generator(value: Any) -> Generator:
@@ -362,5 +382,5 @@ _CONVERTERS: Mapping[str, Callable[[Any], Any]] = {
     "str": _to_str,
     "ScalarType": _to_dtype,
     "Generator": _to_generator,
-    "Device": _to_place,
+    "Device": _to_device,
 }

@@ -59,6 +59,8 @@ class OperatorFacts:
         one_value: in place it writes the same value to all elements, so that some of those may be one in memory.
         old_orders: orders of arguments that PyTorch still takes.
         numbers_as_tensors: whether numbers may stand for all of its Tensors.
+        of_tensors: the name of the overload of two Tensors that PyTorch calls in the place of this one, of a Tensor and
+            a number.
         out_dtype: which dtypes `out=` may have: any that the result can be cast to, that of the result, or any, in
             which the operator computes then.
 
@@ -97,6 +99,7 @@ class OperatorFacts:
         one_value: bool = False,
         old_orders: tuple[tuple[str, ...], ...] = (),
         numbers_as_tensors: bool = False,
+        of_tensors: str | None = None,
         out_dtype: Literal["cast", "exact", "given"] = "exact",
     ) -> None:
         self.schema = schema
@@ -128,6 +131,7 @@ class OperatorFacts:
         self.one_value = one_value
         self.old_orders = old_orders
         self.numbers_as_tensors = numbers_as_tensors
+        self.of_tensors = of_tensors
         self.out_dtype = out_dtype
         self.set_traced()
 

@@ -21,7 +21,7 @@ from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
 from runtime.call.meta_kernels import MetaKernel
 from runtime.call.placing import placed
-from runtime.call.public import as_called, named, overload_of
+from runtime.call.public import as_called, as_dispatched, named
 from runtime.call.results import as_results
 from runtime.graph import forward, jvp, views, zero_tensors
 from runtime.graph.linear import edge_of
@@ -215,10 +215,8 @@ def call_override(operator: Operator, variant: Variant, values: list[Any]) -> An
     """
     handlers = thread_handlers.computing
     if not handlers:
-        _, args, kwargs = as_called(operator, variant, values)
-        return class_dispatch.hand_over(
-            overload_of(operator, variant), args, kwargs, class_dispatch.overriding_types(values)
-        )
+        found = class_dispatch.overriding_types(values)
+        return class_dispatch.hand_over(*as_dispatched(operator, variant, values), found)
     thread_handlers.computing = handlers[:-1]
     try:
         return handlers[-1](operator, variant, values)

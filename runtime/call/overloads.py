@@ -19,7 +19,8 @@ from runtime.base.modes import Variant
 from runtime.call import registered
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_table import TensorKernel, autograd_kernel, available_keys, call_arguments, check_results
-from runtime.call.public import overload_of
+from runtime.call.packets import numbers_as_tensors
+from runtime.call.public import asked_for, overload_of
 
 
 class OpNamespace:
@@ -89,7 +90,7 @@ class OpOverloadPacket:
         for overload in sorted(overloads, key=lambda one: one.accepts_out != ("out" in kwargs)):
             misfit = overload.misfit(args, kwargs, strict=True)
             if misfit is None:
-                return overload(*args, **kwargs)
+                return overload._call(args, kwargs)  # chosen here, and not by the program
             misfits.append(str(misfit))
         packet = registered.packet(self._namespace, self._name)
         if packet is not None:
@@ -160,6 +161,12 @@ class OpOverload:
         Raises:
             RuntimeError: the arguments do not fit the schema.
         """
+        if self.operator.of_tensors is not None:
+            with asked_for(self.operator):
+                return self._call(args, kwargs)
+        return self._call(args, kwargs)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._function is None:
             misfit, values = self._bind(args, kwargs)
             if misfit is not None:
@@ -174,8 +181,28 @@ class OpOverload:
             if misfit is None and respelled.keys() == kwargs.keys():
                 raise
         if misfit is not None:
-            raise misfit
+            found = self._of_numbers(args, kwargs) if self.operator.numbers_as_tensors else None
+            if found is None:
+                raise misfit
+            function, tensors = found
+            return function(*tensors, **kwargs)
         return self._function(*args, **respelled)  # an argument has a keyword of Python for its name
+
+    def _of_numbers(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+        """The function that computes this where numbers stand for Tensors, and its arguments by position."""
+        tensors = numbers_as_tensors(args, kwargs, True)
+        if tensors is not None and self._function is not None:
+            return self._function, tensors
+        for name in self.overloadpacket.overloads():
+            other: OpOverload = getattr(self.overloadpacket, name)
+            operator = other.operator
+            of_tensors = operator.of_tensors is not None and f"{operator.namespace}::{operator.of_tensors}"
+            if of_tensors == self.operator.qualified_name and other._variant == self._variant:
+                fits = other.misfit(args, kwargs, strict=True) is None
+                return (other._function, args) if fits and other._function is not None else None
+        return None
 
     def misfit(self, args: tuple[Any, ...], kwargs: dict[str, Any], strict: bool = False) -> RuntimeError | None:
         """Why the operator does not take these arguments; `strict` refuses Tensors in the place of numbers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from runtime.base.leaves import leaf
 from runtime.base.overriding import hand_over, overriding_types
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
+from runtime.call.binding import absent as absent
 from runtime.call.dispatch import Operator
 from runtime.native import core
 
@@ -109,7 +110,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
     given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])
-    choices = "\n".join(f" * {operator.schema}" for operator, _ in candidates)
+    choices = "\n".join(f" * {operator.schema}{operator.signature.without(args, kwargs)}" for operator, _ in candidates)
     raise TypeError(
         f"{base}() received an invalid combination of arguments - got ({given_text}), but expected one of:\n{choices}"
     )
@@ -130,20 +131,8 @@ def _readings(
         yield (), named, False
     takes_numbers = _has_argument(candidates, "other")  # of the operators with two operands
     alone = any(operator.numbers_as_tensors and operator.signature.name == base for operator, _ in candidates)
-    if takes_numbers and (values := _numbers_as_tensors(args, kwargs, alone)) is not None:
+    if takes_numbers and (values := numbers_as_tensors(args, kwargs, alone)) is not None:
         yield values, kwargs, False
-
-
-class Absent:
-    """The type of `absent`, which stands for an argument that was not given, where None and all else may be."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "absent"
-
-
-absent: Final = Absent()
 
 
 def _has_argument(candidates: Candidates, name: str) -> bool:
@@ -202,7 +191,7 @@ def _is_as_given(value: Any, given: Any) -> bool:
     return value is given or (type(value) in numbers and type(given) in numbers)
 
 
-def _numbers_as_tensors(args: tuple[Any, ...], kwargs: Mapping[str, Any], alone: bool) -> tuple[Any, ...] | None:
+def numbers_as_tensors(args: tuple[Any, ...], kwargs: Mapping[str, Any], alone: bool) -> tuple[Any, ...] | None:
     """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case.
 
     `alone`: the operator takes numbers in the place of all its Tensors.
@@ -253,14 +242,14 @@ def foreign_equality(packet: str, self: Tensor, other: Any) -> Any:
 def swapped(packet: str, self: Tensor, other: Any, inverse: str | None = None, takes_numbers: bool = True) -> Any:
     """`other op self` where `other` is no plain Tensor.
 
-    `inverse` is the packet of `1 op self`: an array on the left is multiplied by that.
+    `inverse` is the packet of `1 op self`: a number or an array on the left is multiplied by that, as in PyTorch.
     """
     if isinstance(other, Tensor):
         return getattr(ops, packet)(other, self)
+    if inverse is not None and (_is_number(other) or _is_numeric(other)):
+        return getattr(ops, inverse)(self) * other
     if takes_numbers and _is_number(other):
         return getattr(ops, packet)(number_like(other, self), self)
-    if inverse is not None and _is_numeric(other):
-        return getattr(ops, inverse)(self) * other
     return NotImplemented
 
 

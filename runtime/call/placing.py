@@ -70,7 +70,7 @@ def _asked_for(operator: Operator, values: list[Any]) -> str | None:
         return None
     if device.type == "cpu":
         return CPU
-    check_there(device.type)
+    check_there(device.type, makes="non_blocking" not in operator.names)
     return backends[device.type].key
 
 

@@ -53,7 +53,11 @@ def check_dtypes(operator: Operator, values: Sequence[Any]) -> None:
     """
     at = operator.dtype_position
     if at is not None and values[at] is not None:
-        _check_dtype(operator, as_dtype(values[at]))
+        try:
+            asked_for = as_dtype(values[at])
+        except TypeError as error:  # of a traced operator, whose arguments nothing has bound
+            raise operator.explained(error, values) from None
+        _check_dtype(operator, asked_for)
         return
     for tensor in tensors_at(values, operator.limited_positions):
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
 from runtime.base.modes import Variant
 from runtime.base.tensor import Tensor
+from runtime.base.threads import ThreadState
 from runtime.call import registered
 from runtime.call.facts import BUILT_IN
 
@@ -58,6 +60,40 @@ def named(operator: Operator, variant: Variant = "call") -> Callable[..., Any]:
     if found is None or operator.namespace != BUILT_IN:
         found = getattr(getattr(ops, operator.namespace), name)
     return found  # type: ignore[no-any-return]
+
+
+class _Asked(ThreadState):
+    """The operator that a program has asked for as an object of its own, `ops.aten.add.Scalar`, until it computes."""
+
+    operator: Operator | None = None
+
+
+_asked = _Asked()
+
+
+@contextmanager
+def asked_for(operator: Operator) -> Iterator[None]:
+    """While a program calls an operator of a Tensor and a number as an object, the call is seen under its own name."""
+    before = _asked.operator
+    _asked.operator = operator
+    try:
+        yield
+    finally:
+        _asked.operator = before
+
+
+def as_dispatched(
+    operator: Operator, variant: Variant, values: Sequence[Any]
+) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
+    """The overload that PyTorch would call here, and its arguments, without those that have their defaults.
+
+    It is that of two Tensors also where one of them is a number, but for a program that asked for the other.
+    """
+    own, _asked.operator = _asked.operator is operator, None  # what is called next is another call
+    if operator.of_tensors is not None and not own:
+        operator = registered.get(f"{operator.namespace}::{operator.of_tensors}")
+    _, args, kwargs = as_called(operator, variant, values)
+    return overload_of(operator, variant), args, kwargs
 
 
 def overload_of(operator: Operator, variant: Variant = "call") -> OpOverload:

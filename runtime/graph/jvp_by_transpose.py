@@ -63,7 +63,9 @@ def tangents(
             explain(error, node)
             raise
         pairs = []
-        for gradient, tangent in zip(gradients, _flat(input_tangents), strict=True):
+        tangents = _flat(input_tangents)
+        # Behind the gradients of Tensors a Node has those of numbers that stand for some, which are None.
+        for gradient, tangent in zip(gradients[: len(tangents)], tangents, strict=True):
             if gradient is not None and tangent is not None and gradient._edge is not None:
                 info = tangent._array.shape, tangent._array.dtype
                 pairs.append((fit(gradient, *info, node.name()), tangent))

@@ -126,15 +126,16 @@ def bump_version(tensor: Tensor) -> None:
         return
     writes[0] += 1
     if len(writes) > 1 and writes[1].guarded:
-        # Whoever wrote, and recorded or not: views that must not change have lost their meaning, and hooks are of what
-        # others were before. What is recorded as written gets its new history afterwards. But nothing is unclear about
-        # a view of no_grad mode that was itself written in this mode: no gradient is asked of it.
+        # Whoever wrote, and recorded or not: views that must not change have lost their meaning, and hooks on other
+        # views, or on their Nodes, are of what they were before. What is recorded as written gets its new history
+        # afterwards. But nothing is unclear about a view of no_grad mode that was itself written in this mode: no
+        # gradient is asked of it.
         for view in views_over(tensor):
             if view is tensor and _kind(view) == "no_grad" and not grad_mode.enabled:
                 _require_grad(view, False)
             elif _kind(view) != "single":
                 _make_stale(view)
-            elif _has_hooks(view) and not (view is tensor and grad_mode.enabled):
+            elif _is_recorded(view) and not (view is tensor and grad_mode.enabled):
                 _renew(view)
 
 
@@ -278,9 +279,10 @@ def _renew(view: Tensor) -> None:
     _move_retained(view, old, new)
 
 
-def _has_hooks(view: Tensor) -> bool:
-    node, output_nr = _place_of(view._edge)
-    return isinstance(node, Node) and node._extra is not None and output_nr in node._extra.tensor_hooks
+def _is_recorded(view: Tensor) -> bool:
+    """Whether a Node of the graph has made a view, so that a program may have put hooks on it."""
+    node, _ = _place_of(view._edge)
+    return isinstance(node, Node) and node is not DISCARD_GRADIENT
 
 
 def _place_of(edge: Leaf | Node | OutputEdge | None) -> tuple[Leaf | Node | None, int]:

@@ -43,11 +43,12 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The Tensor in another dtype, or on another device.
 
     `to(dtype)`, `to(device)`, `to(device, dtype)` and `to(other)`, each followed by `non_blocking` and `copy`; every
-    argument may be named. The Tensor itself comes back where nothing changes, unless `copy` is true.
+    argument may be named. An int as device is the index of an accelerator. The Tensor itself comes back where nothing
+    changes, unless `copy` is true.
 
     Raises:
         TypeError: the arguments are none of these.
-        RuntimeError: there is no such device.
+        RuntimeError: there is no such device; `runtime.base.types.check_there` has the classes.
     """
     if len(args) == 1 and not kwargs:  # the usual calls: to read arguments in general costs more than a small copy
         given = args[0]
@@ -108,7 +109,7 @@ def _check(read: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         raise _misfit(args, kwargs)
     if place is None:
         return
-    if not isinstance(place, (str, Device)):
+    if not isinstance(place, (str, Device)) and type(place) is not int:
         raise _misfit(args, kwargs)
     check_device(place)
 

@@ -8,9 +8,12 @@ from typing import Any, Never, TypeVar
 import numpy as np
 
 from runtime import ops
+from runtime.base.describe import describe
 from runtime.base.layouts import innermost_first
 from runtime.base.overriding import DisableTorchFunction
 from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import Device, MemoryFormat
+from runtime.methods.conversion import to
 from runtime.methods.legacy import made
 
 T = TypeVar("T", bound=Tensor)
@@ -38,40 +41,78 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     return made(self.dtype, args, device=device)
 
 
-def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+def _place(kind: str, device: Device | str | int | None) -> Device:
+    """The device that a method named after its kind goes to.
+
+    Raises:
+        TypeError: `device` is no device.
+        RuntimeError: it is of another kind, or a number where there is no accelerator.
+    """
+    if device is not None and not isinstance(device, (str, Device)) and type(device) is not int:
+        raise TypeError(f"{kind}(): argument 'device' must be a device, not {describe(device)}")
+    place = Device(kind if device is None else device)
+    if place.type != kind:
+        raise RuntimeError(f"Invalid device, must be {kind} device")
+    return place
+
+
+def cuda(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Move to a CUDA device.
 
     Raises:
-        AssertionError: always; there is none.
+        AssertionError: there is none, unless a package has brought it.
+        RuntimeError: `device` is of another kind, or a number.
     """
-    raise AssertionError("Gradwright has no CUDA: Torch not compiled with CUDA enabled")
+    return to(self, _place("cuda", device), non_blocking=non_blocking, memory_format=memory_format)
 
 
-def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+def xpu(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Move to an XPU.
 
     Raises:
-        RuntimeError: always; there is none.
+        AssertionError: there is none, unless a package has brought it.
+        RuntimeError: `device` is of another kind, or a number.
     """
-    raise RuntimeError("Gradwright has no XPU: there is no device of this kind")
+    return to(self, _place("xpu", device), non_blocking=non_blocking, memory_format=memory_format)
 
 
-def ipu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+def ipu(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Move to an IPU.
 
     Raises:
-        RuntimeError: always; there is none.
+        RuntimeError: there is none, unless a package has brought it.
     """
-    raise RuntimeError("Gradwright has no IPU: there is no device of this kind")
+    return to(self, _place("ipu", device), non_blocking=non_blocking, memory_format=memory_format)
 
 
-def mtia(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Never:
+def mtia(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:
     """Move to an MTIA.
 
     Raises:
-        AssertionError: always; there is none.
+        AssertionError: there is none, unless a package has brought it.
+        RuntimeError: `device` is of another kind, or a number.
     """
-    raise AssertionError("Gradwright has no MTIA: there is no device of this kind")
+    return to(self, _place("mtia", device), non_blocking=non_blocking, memory_format=memory_format)
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:

@@ -7,13 +7,14 @@ import gc
 import pickle
 import threading
 import weakref
+from collections.abc import Callable
 
 import pytest
 
 import gradwright
 from gradwright import tensor
 from gradwright.func import functional_call
-from gradwright.nn import Linear, Parameter
+from gradwright.nn import Linear, Parameter, ReLU
 
 INTS = (2**63, -(2**63) - 1, 2**100)
 
@@ -78,46 +79,103 @@ def test_set_default_device() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "error"), [("vulkan", RuntimeError), ("mps", RuntimeError), ("cuda:0", AssertionError)]
+    ("place", "made", "copied"),
+    [
+        ("vulkan", NotImplementedError, RuntimeError),
+        ("mps", NotImplementedError, RuntimeError),
+        ("mkldnn", RuntimeError, RuntimeError),
+        ("cuda:0", AssertionError, AssertionError),
+        ("mtia", AssertionError, AssertionError),
+        ("hpu", ModuleNotFoundError, ModuleNotFoundError),
+    ],
 )
-def test_devices_that_there_are_not_have_names_and_nothing_else(place: str, error: type[Exception]) -> None:
+def test_devices_that_there_are_not_have_names_and_nothing_else(
+    place: str, made: type[Exception], copied: type[Exception]
+) -> None:
     device = gradwright.device(place)
     assert (str(device), device) == (place, gradwright.device(device.type, device.index))
     assert pickle.loads(pickle.dumps(device)) == copy.deepcopy(device) == device
     assert gradwright.ones(1).device != device
-    not_there = pytest.raises(error, match=f"not compiled with {device.type.upper()} enabled")
-    for make in (gradwright.zeros, gradwright.rand, gradwright.eye):
-        with not_there:
-            make(2, device=place)
-    for use in (
+    makes = (
+        lambda **where: gradwright.zeros(2, **where),
+        lambda **where: gradwright.rand(2, **where),
+        lambda **where: gradwright.eye(2, **where),
+        lambda **where: Linear(1, 1, **where),
+    )
+    copies = (
         lambda: gradwright.tensor([1], device=place),
+        lambda: gradwright.as_tensor([1], device=place),
         lambda: gradwright.ones(1).to(device),
-        lambda: gradwright.ones(1).new_zeros(1, device=device),
-        lambda: gradwright.ones_like(gradwright.ones(1), device=device),
         lambda: Linear(1, 1).to(place),
-    ):
-        with not_there:
+    )
+
+    def assert_raises(use: Callable[[], object], error: type[Exception]) -> None:
+        with pytest.raises(Exception, match=f"Gradwright has no {device.type.upper()}: ") as raised:
             use()
-    with not_there, device:
+        assert type(raised.value) is error
+
+    for make in makes:
+        assert_raises(lambda make=make: make(device=place), made)  # type: ignore[misc]
+    assert_raises(lambda: gradwright.ones(1).new_zeros(1, device=device), made)
+    assert_raises(lambda: gradwright.ones_like(gradwright.ones(1), device=device), made)
+    for copy_there in copies:
+        assert_raises(copy_there, copied)
+    with device:
         assert gradwright.get_default_device() == device
-        gradwright.zeros(1)
+        assert_raises(lambda: gradwright.zeros(1), made)
+        assert_raises(lambda: gradwright.tensor([1]), copied)
     try:
         gradwright.set_default_device(place)
-        for use in (lambda: gradwright.zeros(1), lambda: gradwright.tensor([1]), lambda: Linear(1, 1)):
-            with not_there:
-                use()
+        assert_raises(lambda: gradwright.tensor([1]), copied)
+        for make in makes:
+            assert_raises(make, made)
     finally:
         gradwright.set_default_device(None)
     assert gradwright.zeros(1).tolist() == [0.0]
 
 
 def test_numbers_of_devices() -> None:
-    for use in (lambda: gradwright.device(0), lambda: gradwright.zeros(2, device=0)):
+    x, module = gradwright.ones(1), Linear(1, 1)
+    for use in (
+        lambda at: gradwright.device(at),
+        lambda at: gradwright.zeros(2, device=at),
+        lambda at: x.to(at),
+        lambda at: x.to(device=at),
+        lambda at: x.to(at, gradwright.float64),
+        lambda at: x.cuda(at),
+        lambda at: x.xpu(at),
+        lambda at: module.to(at),
+        lambda at: module.cuda(at),
+        lambda at: gradwright.tensor(1, device=at),
+        lambda at: gradwright.as_tensor(x, device=at),
+    ):
         with pytest.raises(RuntimeError, match="accelerator"):
-            use()
-    with pytest.raises(TypeError):
-        gradwright.zeros(2, device=3.0)
+            use(0)
+        with pytest.raises(RuntimeError, match="must not be negative"):
+            use(-1)
+    with pytest.raises(RuntimeError, match="must not be negative"):
+        gradwright.device("cpu", -2)
+    with pytest.raises(RuntimeError, match="must not be empty"):
+        gradwright.device("")
+    for wrong in (lambda: gradwright.zeros(2, device=3.0), lambda: x.to(None, 0), lambda: x.cuda(1.5)):
+        with pytest.raises(TypeError):
+            wrong()
     assert gradwright.get_default_device().type == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [("cuda", AssertionError), ("xpu", AssertionError), ("ipu", RuntimeError), ("mtia", AssertionError)],
+)
+def test_methods_that_are_named_after_a_kind_of_device(kind: str, error: type[Exception]) -> None:
+    for owner in (gradwright.ones(1), Linear(1, 1)):
+        with pytest.raises(error, match=f"no {kind.upper()}") as raised:
+            getattr(owner, kind)()
+        assert type(raised.value) is error
+        with pytest.raises(RuntimeError, match=f"must be {kind} device"):
+            getattr(owner, kind)("cpu")
+    parameterless = ReLU()
+    assert getattr(parameterless, kind)() is parameterless
 
 
 # -- attributes

@@ -120,7 +120,7 @@ def _arguments(operator: OperatorPlan, node: NodePlan) -> tuple[str, ...]:
 def _table(node: NodePlan) -> list[str]:
     name = node.class_name
     saved = f"gradwright::table({name}_saved)" if node.saved else "{}"
-    fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), "apply", saved]
+    fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), str(node.numbers), "apply", saved]
     lines = [*quoted_lines(name), *quoted_lines(node.shown), *quoted_lines(str(node.schema))]
     return [*lines, *(f"    {field}," for field in fields)]
 

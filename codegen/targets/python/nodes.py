@@ -53,7 +53,8 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
     """A Node class of an operator, which its callable `function` makes."""
     attributes = [name for variable in node.saved for name in _attributes(variable)]
     edges = [_edge_slot(edge) for edge in node.edges]
-    targets = tuple_of([f"{_star(edge)}self.{_edge_slot(edge)}" for edge in node.edges])
+    nowhere = ["None"] * node.numbers
+    targets = tuple_of([*(f"{_star(edge)}self.{_edge_slot(edge)}" for edge in node.edges), *nowhere])
     apply, release, properties, record = Lines(2), Lines(2), Lines(1), Lines(1)
     _write_apply(node, printer, apply)
     _write_release(node, release)
@@ -228,7 +229,8 @@ def _write_apply(node: NodePlan, printer: PythonPrinter, out: Lines) -> None:
         out.add(Assignment([f"grad_{index}" for index in range(len(node.outputs))], "grads"))
     for gradient in node.gradients:
         _write_gradient(gradient, node, printer, out)
-    out.add(Joined("return ", tuple_of([f"{_star(edge)}{_grad_name(edge)}" for edge in node.edges])))
+    gradients = [f"{_star(edge)}{_grad_name(edge)}" for edge in node.edges]
+    out.add(Joined("return ", tuple_of([*gradients, *["None"] * node.numbers])))
 
 
 def _grad_name(edge: EdgePlan) -> str:

@@ -114,8 +114,8 @@ def _functions(
 
     Where its body has other names for some of them, these are the parameters of a second function, which it calls.
     """
-    inner = signature(parameters, out)
-    public = signature(parameters, out, spelled=python)
+    inner = signature(parameters, out, checked=True)
+    public = signature(parameters, out, spelled=python, checked=True)
     if inner == public:
         return (_function(name, inner, body, docstring),)
     passed = [f"{argument(p.name)}={python(p.name)}" if p.keyword_only else python(p.name) for p in parameters]
@@ -179,6 +179,8 @@ def _options(operator: OperatorPlan, namespace: str) -> list[str]:
         options.append(_option("old_orders", operator.old_orders))
     if operator.numbers_as_tensors:
         options.append("numbers_as_tensors=True")
+    if operator.of_tensors is not None:
+        options.append(_option("of_tensors", str(operator.of_tensors)))
     if operator.out is not None:
         options.append(_option("out_dtype", operator.out_dtype.value))
     if operator.layout is not None:

@@ -255,22 +255,25 @@ def signature(
     required: bool = True,
     spelled: Callable[[str], str] = argument,
     absent: frozenset[str] = frozenset(),
+    checked: bool = False,
 ) -> list[str]:
     """A parameter list; `out` names a last keyword-only parameter, with its default.
 
     `required`: whether parameters without a default have to be given; else they are None where they are not.
     `spelled` gives the names; `absent`: parameters with a default that are `absent` where they are not given.
+    `checked`: so are those without one, but the first: the function finds out what is missing, and names the schema.
     """
     parts = []
     starred = False
-    for parameter in parameters:
+    for position, parameter in enumerate(parameters):
         if parameter.keyword_only and not starred:
             parts.append("*")
             starred = True
         name = spelled(parameter.name)
-        if parameter.default is None:
+        left_out = checked and position > 0 and parameter.default is None
+        if parameter.default is None and not left_out:
             parts.append(name if required else f"{name}=None")
-        elif parameter.name in absent:
+        elif left_out or parameter.name in absent:
             parts.append(f"{name}=absent")
         else:
             parts.append(f"{name}={default_text(parameter)}")

@@ -94,6 +94,8 @@ PyObject* get_grad(PyObject* self, void* name) {
 PyObject* get_grad_fn(PyObject* self, void* name) {
   if (!is_simple(self)) return property_value(self, name);
   if (is_leaf(self)) Py_RETURN_NONE;
+  // What a program puts on the Node of a view is left behind by a write to its base, for which Python looks out.
+  if (as_tensor(self)->base != Py_None) return property_value(self, name);
   PyObject* edge = as_tensor(self)->edge;
   // Nodes of Python classes may stand for a history that has lost its meaning.
   const bool native = PyObject_TypeCheck(edge, python.node_type) && as_node(edge)->cls != nullptr;

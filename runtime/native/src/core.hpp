@@ -133,6 +133,7 @@ struct NodeClass {
   const char* operator_;  // "mul.Tensor"
   Py_ssize_t basicsize;
   int edges;
+  int numbers;  // edges behind them that Python sees, and that lead nowhere: of numbers in the place of Tensors
   // The gradients of the inputs, one for each edge, as new references or null for None. False: an exception is set.
   mutable bool (*apply)(Node* self, PyObject* grad, PyObject** results);
   Table<SavedSlot> saved;

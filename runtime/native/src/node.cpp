@@ -211,10 +211,11 @@ void dealloc(PyObject* self) {
 
 PyObject* get_edges(PyObject* self, void*) {
   Node* node = as_node(self);
-  PyObject* result = PyTuple_New(node->cls->edges);
+  const int count = node->cls->edges;
+  PyObject* result = PyTuple_New(count + node->cls->numbers);
   if (result == nullptr) return nullptr;
-  for (int i = 0; i < node->cls->edges; ++i) {
-    PyObject* edge = edges_of(node)[i];
+  for (int i = 0; i < count + node->cls->numbers; ++i) {
+    PyObject* edge = i < count ? edges_of(node)[i] : nullptr;
     PyTuple_SET_ITEM(result, i, Py_NewRef(edge == nullptr ? Py_None : edge));
   }
   return result;
@@ -227,7 +228,7 @@ PyObject* get_shape(PyObject* self, void*) {
 
 PyObject* py_apply(PyObject* self, PyObject* grad) {
   Node* node = as_node(self);
-  const int count = node->cls->edges;
+  const int count = node->cls->edges + node->cls->numbers;
   PyObject* result = PyTuple_New(count);
   if (result == nullptr) return nullptr;
   PyObject* found[kMostEdges] = {};

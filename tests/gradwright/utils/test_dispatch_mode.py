@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def test_operators_are_seen_as_overloads() -> None:
         torch.zeros(2)
     x + x
     assert mode.names == [
-        "aten.add.Tensor", "aten.mul.Scalar", "aten.add_.Scalar", "aten.sum.default", "aten.sum.dim_IntList",
+        "aten.add.Tensor", "aten.mul.Tensor", "aten.add_.Tensor", "aten.sum.default", "aten.sum.dim_IntList",
         "aten.mul.out", "aten.zeros.default",
     ]  # fmt: skip
 
@@ -145,3 +146,33 @@ def test_the_fast_path_comes_back() -> None:
 def test_the_method_must_be_there() -> None:
     with TorchDispatchMode(), pytest.raises(NotImplementedError):
         torch.ones(1).exp()
+
+
+@pytest.mark.parametrize(
+    ("call", "names", "shown"),
+    [
+        (lambda x: x + 1, ["aten.add.Tensor"], "AddBackward0"),
+        (lambda x: 2 * x, ["aten.mul.Tensor"], "MulBackward0"),
+        (lambda x: x.sub(1, alpha=2), ["aten.sub.Tensor"], "SubBackward0"),
+        (lambda x: x.clone().div_(2), ["aten.clone.default", "aten.div_.Tensor"], "DivBackward0"),
+        (lambda x: 2 / x, ["aten.reciprocal.default", "aten.mul.Tensor"], "MulBackward0"),
+        (lambda x: torch.ops.aten.add.Tensor(x, 1), ["aten.add.Tensor"], "AddBackward0"),
+        (lambda x: torch.ops.aten.mul.Scalar(x, 2), ["aten.mul.Scalar"], "MulBackward0"),
+    ],
+)
+def test_a_number_stands_for_a_tensor(call: Callable[[Any], Any], names: list[str], shown: str) -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with Noting() as mode:
+        call(x)
+    assert mode.names == names
+    out = call(x)
+    assert out.grad_fn.name() == shown
+    ((first, _), second) = out.grad_fn.next_functions
+    assert first is not None
+    assert second == (None, 0)
+    inputs: list[Any] = []
+    out.grad_fn.register_hook(lambda grad_inputs, _: inputs.append(grad_inputs))
+    out.sum().backward()
+    ((gradient, nothing),) = inputs
+    assert gradient.shape == x.shape
+    assert nothing is None

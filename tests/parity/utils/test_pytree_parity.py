@@ -135,3 +135,26 @@ def test_results_of_operators():
             ]
         )  # fmt: skip
     assert outcomes[0] == outcomes[1]
+
+
+def test_classes_of_results_are_registered():
+    outcomes = []
+    for m in (gradwright, torch):
+        p, kinds = m.utils._pytree, m.return_types
+
+        class Triple(tuple):
+            __slots__ = ()
+
+        registered = []
+        for kind in (kinds.topk, kinds.sort_out):  # of these no object has been taken apart before
+            for register in (kinds.pytree_register_structseq, lambda kind: p.register_pytree_node(kind, list, list)):  # noqa: B023
+                with pytest.raises(ValueError, match="already registered"):
+                    register(kind)
+                registered.append(kind.__name__)
+        triple = Triple((1, 2, 3))
+        leaf = p.tree_leaves(triple) == [triple]
+        kinds.pytree_register_structseq(Triple)
+        mapped = p.tree_map(lambda value: value + 1, {"k": triple})["k"]
+        listed = {"all_return_types", "pytree_register_structseq", "max"} <= set(kinds.__all__)
+        outcomes.append((registered, leaf, type(mapped).__name__, list(mapped), listed))
+    assert outcomes[0] == outcomes[1]

@@ -9,6 +9,8 @@ import pytest
 
 import gradwright
 from gradwright import tensor
+from runtime.call import registered
+from runtime.call.facts import BUILT_IN
 
 
 def test_second_names_of_arguments_with_defaults() -> None:
@@ -144,6 +146,16 @@ def test_arrays_beside_signs() -> None:
         ("x.gather(0)", "index"),
         ("x.softmax()", "dim"),
         ("x.cumsum()", "dim"),
+        ("x.transpose(0)", "dim1"),
+        ("x.transpose(dim0=0)", "dim1"),
+        ("torch.transpose(x, 0)", "dim1"),
+        ("x.permute()", "dims"),
+        ("x.expand()", "size"),
+        ("x.swapaxes(0)", "axis1"),
+        ("x.as_strided((2,))", "stride"),
+        ("x.unfold(0, 1)", "step"),
+        ("x.new_full((2,))", "fill_value"),
+        ("torch.full((2,))", "fill_value"),
     ],
 )
 def test_a_missing_argument_has_a_name(call: str, name: str) -> None:
@@ -152,3 +164,44 @@ def test_a_missing_argument_has_a_name(call: str, name: str) -> None:
         TypeError, match=rf"{function}\(\): .*missing required argument '{name}'.*\n  schema: {function}"
     ):
         eval(call, {"torch": gradwright, "x": gradwright.ones(2, 2)})
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        ("x.view()", "view(Tensor(a) self, SymInt[] size) -> Tensor(a): missing required argument 'size'"),
+        ("torch.mul(x)", "mul.Tensor(Tensor self, Tensor other) -> Tensor: missing required argument 'other'"),
+        (
+            "x.lerp()",
+            "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor: missing required arguments 'end', 'weight'",
+        ),
+        ("x.pow()", "pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor: missing required argument 'exponent'"),
+    ],
+)
+def test_of_several_overloads_each_says_what_it_misses(call: str, line: str) -> None:
+    with pytest.raises(TypeError, match="but expected one of") as raised:
+        eval(call, {"torch": gradwright, "x": gradwright.ones(2, 2)})
+    assert f" * {line}" in str(raised.value).splitlines()
+
+
+def test_every_function_of_an_operator_says_what_is_missing() -> None:
+    """All that a Tensor alone is too little for, in place and with out= as well."""
+    x, asked, wrong = gradwright.ones(2, 2), 0, {}
+    for name, known in registered.generated_in(BUILT_IN).items():
+        signature = known.operator.signature
+        first, *rest = signature.parameters
+        if first.type != "Tensor" or not any(parameter.required for parameter in rest):
+            continue
+        asked += 1
+        missing = next(parameter.name for parameter in rest if parameter.required)
+        out = {"out": x.clone()} if known.variant == "out" else {}
+        try:
+            known.function(x.clone(), **out)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+        else:
+            text = "nothing"
+        if not text.startswith("TypeError") or f"missing required argument '{missing}'\n  schema: " not in text:
+            wrong[name] = text
+    assert asked > 1000
+    assert wrong == {}

@@ -34,6 +34,7 @@ const NodeClass ExpandBackward0::table = {
     "expand",
     sizeof(ExpandBackward0),
     1,
+    0,
     apply,
     {},
 };

@@ -31,6 +31,7 @@ const NodeClass HiddenBackward0::table = {
     "hidden",
     sizeof(HiddenBackward0),
     1,
+    0,
     apply,
     {},
 };

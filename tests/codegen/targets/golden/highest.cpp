@@ -56,6 +56,7 @@ const NodeClass HighestBackward0::table = {
     "highest",
     sizeof(HighestBackward0),
     1,
+    0,
     apply,
     gradwright::table(HighestBackward0_saved),
 };

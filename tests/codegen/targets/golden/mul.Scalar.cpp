@@ -58,6 +58,7 @@ const NodeClass MulBackward1::table = {
     "mul.Scalar",
     sizeof(MulBackward1),
     1,
+    0,
     apply,
     gradwright::table(MulBackward1_saved),
 };

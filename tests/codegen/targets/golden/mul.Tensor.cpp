@@ -83,6 +83,7 @@ const NodeClass MulBackward0::table = {
     "mul.Tensor",
     sizeof(MulBackward0),
     2,
+    0,
     apply,
     gradwright::table(MulBackward0_saved),
 };

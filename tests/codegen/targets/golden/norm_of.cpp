@@ -56,6 +56,7 @@ const NodeClass NormOfBackward0::table = {
     "norm_of",
     sizeof(NormOfBackward0),
     2,
+    0,
     apply,
     gradwright::table(NormOfBackward0_saved),
 };

@@ -48,6 +48,7 @@ const NodeClass SharpenBackward0::table = {
     "sharpen",
     sizeof(SharpenBackward0),
     1,
+    0,
     apply,
     gradwright::table(SharpenBackward0_saved),
 };

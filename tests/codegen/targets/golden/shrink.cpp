@@ -62,6 +62,7 @@ const NodeClass ShrinkBackward0::table = {
     "shrink",
     sizeof(ShrinkBackward0),
     1,
+    0,
     apply,
     gradwright::table(ShrinkBackward0_saved),
 };

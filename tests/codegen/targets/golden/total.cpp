@@ -58,6 +58,7 @@ const NodeClass TotalBackward0::table = {
     "total",
     sizeof(TotalBackward0),
     1,
+    0,
     apply,
     gradwright::table(TotalBackward0_saved),
 };

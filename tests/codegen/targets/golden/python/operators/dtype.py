@@ -5,7 +5,7 @@
 #   self: grad
 
 
-def f_default(self, dtype):
+def f_default(self, dtype=absent):
     """f(Tensor self, ScalarType dtype) -> Tensor"""
     if type(self) in plain and type(dtype) is dtypes.dtype:
         self_array = self._array

@@ -3,7 +3,7 @@
 #   promotion: default
 
 
-def f_default(self, other, *, alpha=1):
+def f_default(self, other=absent, *, alpha=1):
     """f(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"""
     if type(self) in plain and type(other) in plain and type(alpha) in real_numbers:
         self_array = self._array

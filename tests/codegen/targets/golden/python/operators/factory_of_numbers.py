@@ -4,7 +4,7 @@
 #   promotion: default(value)
 
 
-def f_default(size, value, *, dtype=None, layout=None, device=None, pin_memory=None):
+def f_default(size, value=absent, *, dtype=None, layout=None, device=None, pin_memory=None):
     """f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
     pin_memory=None) -> Tensor"""
     if (

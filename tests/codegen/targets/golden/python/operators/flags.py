@@ -2,7 +2,7 @@
 #   dispatch: {CPU: masked}
 
 
-def f_default(self, mask):
+def f_default(self, mask=absent):
     """f(Tensor self, bool[2] mask) -> (Tensor first, Tensor second)"""
     if type(self) in plain and type(mask) is tuple:
         self_array = self._array

@@ -2,7 +2,7 @@
 #   dispatch: {CPU: along}
 
 
-def f_default(self, dim):
+def f_default(self, dim=absent):
     """f(Tensor self, Dimname dim) -> Tensor"""
     return f_default_op(self, dim)
 

@@ -5,7 +5,7 @@
 #   self: grad
 
 
-def f_default(self, size):
+def f_default(self, size=absent):
     """f(Tensor self, int[2] size) -> Tensor"""
     if type(self) in plain:
         self_array = self._array

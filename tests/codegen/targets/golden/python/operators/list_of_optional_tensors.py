@@ -6,7 +6,7 @@
 #   indices: non_differentiable
 
 
-def f_default(self, indices):
+def f_default(self, indices=absent):
     """f(Tensor self, Tensor?[] indices) -> Tensor"""
     if type(self) in plain and all_plain_or_none(indices):
         self_array = self._array

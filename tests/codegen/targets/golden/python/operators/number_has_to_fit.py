@@ -4,7 +4,7 @@
 #   numbers: fit(other)
 
 
-def f_default(self, other):
+def f_default(self, other=absent):
     """f(Tensor self, Scalar other) -> Tensor"""
     if type(self) in plain and type(other) in real_numbers:
         self_array = self._array

@@ -3,7 +3,7 @@
 #   tags: pointwise
 
 
-def f_default(self, other):
+def f_default(self, other=absent):
     """f(Tensor self, Tensor other) -> Tensor"""
     if type(self) in plain and type(other) in plain:
         self_array = self._array

@@ -2,7 +2,7 @@
 #   dispatch: {CompositeImplicitAutograd: counted}
 
 
-def f_default(self, dim, start=None, size=(0, 0), sizes=None):
+def f_default(self, dim=absent, start=None, size=(0, 0), sizes=None):
     """f(Tensor self, int dim, int? start=None, int[2] size=0, int[]? sizes=None) -> Tensor"""
     if type(size) is not tuple:
         size = int_tuple(size, 2)

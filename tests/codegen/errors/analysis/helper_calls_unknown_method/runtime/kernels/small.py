@@ -1,0 +1,2 @@
+def sin(self):
+    return self
