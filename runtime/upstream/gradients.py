@@ -14,7 +14,7 @@ from runtime.autograd.grad_mode import enable_grad, is_grad_enabled
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
-from runtime.composite.grid import grid_sampler
+from runtime.composite.grid import grid_sampler_2d_backward, grid_sampler_3d_backward
 from runtime.composite.indexing import segment_reduce
 
 
@@ -40,39 +40,6 @@ def _wide(tensor: Tensor) -> Tensor:
     return tensor.float() if tensor.dtype in (dtypes.float16, dtypes.bfloat16) else tensor
 
 
-def grid_sampler_2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the image and of the grid."""
-
-    def sampled(image: Tensor, places: Tensor) -> Tensor:
-        return grid_sampler(image, places, interpolation_mode, padding_mode, align_corners)
-
-    of_input, of_grid = _through(sampled, (input, grid), grad_output, output_mask)
-    return of_input, of_grid
-
-
-def grid_sampler_3d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    """As of two dimensions."""
-    return grid_sampler_2d_backward(
-        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
-    )
-
-
 def grid_sampler_2d_double_backward(
     ggI: Tensor | None,
     ggGrid: Tensor | None,
@@ -85,18 +52,13 @@ def grid_sampler_2d_double_backward(
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """The gradients of the incoming gradient, of the image and of the grid, of what the first backward gives."""
-    known = [(place, value) for place, value in enumerate((ggI, ggGrid)) if value is not None]
 
-    def first(cotangent: Tensor, image: Tensor, places: Tensor) -> list[Tensor]:
-        made = grid_sampler_2d_backward(
+    def first(cotangent: Tensor, image: Tensor, places: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        return grid_sampler_2d_backward(
             cotangent, image, places, interpolation_mode, padding_mode, align_corners, (True, True)
         )
-        return [value for value in (made[place] for place, _ in known) if value is not None]
 
-    of_output, of_input, of_grid = _through(
-        first, (grad_output, input, grid), [value for _, value in known], output_mask
-    )
-    return of_output, of_input, of_grid
+    return _through_both(first, (ggI, ggGrid), (grad_output, input, grid), output_mask)
 
 
 def grid_sampler_3d_double_backward(
@@ -111,9 +73,30 @@ def grid_sampler_3d_double_backward(
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
     """As of two dimensions."""
-    return grid_sampler_2d_double_backward(
-        ggI, ggGrid, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
-    )
+
+    def first(cotangent: Tensor, volume: Tensor, places: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        return grid_sampler_3d_backward(
+            cotangent, volume, places, interpolation_mode, padding_mode, align_corners, (True, True)
+        )
+
+    return _through_both(first, (ggI, ggGrid), (grad_output, input, grid), output_mask)
+
+
+def _through_both(
+    function: Callable[[Tensor, Tensor, Tensor], tuple[Tensor | None, Tensor | None]],
+    cotangents: tuple[Tensor | None, Tensor | None],
+    inputs: tuple[Tensor, Tensor, Tensor],
+    wanted: Sequence[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The vjp of a function with two results, of those that have a cotangent."""
+    known = [(place, value) for place, value in enumerate(cotangents) if value is not None]
+
+    def asked(*given: Tensor) -> list[Tensor]:
+        made = function(*given)
+        return [value for value in (made[place] for place, _ in known) if value is not None]
+
+    first, second, third = _through(asked, inputs, [value for _, value in known], wanted)
+    return first, second, third
 
 
 def _segment_reduce_backward(
