@@ -1,7 +1,6 @@
-"""Images read at places that a grid gives, and grids of affine maps.
+"""Images read at points that a grid gives, and grids of affine maps.
 
-Coordinates go from -1 to 1, the last dimension of the image first.  All is made of differentiable operators, so that
-derivatives in image and grid follow, of any order.
+Coordinates go from -1 to 1, the last dimension of the image first.
 """
 
 from __future__ import annotations
@@ -9,39 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runtime import ops
-from runtime.base import dtypes
 from runtime.base.tensor import Tensor
-from runtime.kernels import _grid
-
-
-def _indices(places: Tensor) -> Tensor:
-    return places.to(dtypes.int64)
-
-
-def neighbours(
-    grid: Tensor, sizes: Sequence[int], interpolation_mode: int, padding_mode: int, align_corners: bool, sloped: bool
-) -> list[_grid.Neighbour]:
-    """What the points of a grid are made of, by operators that record."""
-    arithmetic = _grid.Arithmetic(ops.where, ops.floor, ops.round, ops.abs, ops.zeros_like, _indices)
-    return list(
-        _grid.neighbours(arithmetic, grid, sizes, interpolation_mode, padding_mode, align_corners, sloped=sloped)
-    )
-
-
-def _everywhere(index: Tensor, channels: int) -> Tensor:
-    """The places of elements in an image, (N, ...), for each of its channels: (N, channels, points)."""
-    batch = index.shape[0]
-    count = index.numel() // max(batch, 1)
-    return index.reshape([batch, 1, count]).expand([batch, channels, count])
-
-
-def values(input: Tensor, neighbour: _grid.Neighbour) -> Tensor:
-    """The elements that are neighbours of the points, 0 beyond the image: (N, C, ...)."""
-    batch, channels = input.shape[0], input.shape[1]
-    flat = input.reshape([batch, channels, input.shape[2:].numel()])
-    found = flat.gather(2, _everywhere(neighbour.index, channels))
-    found = found.reshape([batch, channels, *neighbour.index.shape[1:]])
-    return found.masked_fill(neighbour.within.logical_not().unsqueeze(1), 0)
 
 
 def grid_sampler(
@@ -56,81 +23,6 @@ def grid_sampler(
         )
     sampler = ops.grid_sampler_2d if dims == 2 else ops.grid_sampler_3d
     return sampler(input, grid, interpolation_mode, padding_mode, align_corners)
-
-
-def grid_sampler_2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of images and grid; None for those that `output_mask` leaves out."""
-    return _gradients(
-        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask[0], output_mask[1], 2
-    )
-
-
-def grid_sampler_3d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of volumes and grid; None for those that `output_mask` leaves out."""
-    return _gradients(
-        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask[0], output_mask[1], 3
-    )
-
-
-def _gradients(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    of_images: bool,
-    of_points: bool,
-    dims: int,
-) -> tuple[Tensor | None, Tensor | None]:
-    _grid.check(input, grid, interpolation_mode, dims)
-    batch, channels, *sizes = input.shape
-    points = list(grid.shape[1:-1])
-    if list(grad_output.shape) != [batch, channels, *points]:
-        raise RuntimeError(
-            f"grid_sampler_{dims}d_backward(): expected grad_output of size {[batch, channels, *points]}, but got "
-            f"{list(grad_output.shape)}"
-        )
-    images = input.new_zeros([batch, channels, input.shape[2:].numel()])
-    moves: list[Tensor | None] = [None] * dims
-    for neighbour in neighbours(grid, sizes, interpolation_mode, padding_mode, align_corners, sloped=of_points):
-        if of_images:
-            share = grad_output * neighbour.weight.unsqueeze(1)
-            share = share.masked_fill(neighbour.within.logical_not().unsqueeze(1), 0)
-            where = _everywhere(neighbour.index, channels)
-            images = images.scatter_add(2, where, share.reshape(where.shape))
-        if of_points:
-            along = (values(input, neighbour) * grad_output).sum(1)
-            for dim, slope in enumerate(neighbour.slopes):
-                move, known = along * slope, moves[dim]
-                moves[dim] = move if known is None else known + move
-    of_grid = None
-    if of_points:
-        of_grid = ops.stack([move for move in moves if move is not None], -1)
-        if interpolation_mode == _grid.NEAREST:
-            of_grid = zero(of_grid)
-    return images.reshape(input.shape) if of_images else None, of_grid
-
-
-def zero(tensor: Tensor) -> Tensor:
-    """Zeros of the same shape, with a history: what no point moves is still of the graph of all that it is made of."""
-    return tensor.masked_fill(ops.ones_like(tensor, dtype=dtypes.bool), 0)
 
 
 def _base(like: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:

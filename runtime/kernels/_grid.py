@@ -17,7 +17,7 @@ Array: TypeAlias = Any
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 
-# The free parameter of the cubic of Keys (1981).
+# The free parameter of the cubics of Keys (1981).
 _SHARPNESS = -0.75
 
 
@@ -37,17 +37,38 @@ class Tap(NamedTuple):
 
     index: Array  # 0 where there is no such element
     within: Array  # whether there is one
-    weight: Array
-    slope: Array | None  # how the weight changes with the coordinate
+    # The weight, and its derivatives by the coordinate, as many as were asked for; those that are left out are zero.
+    weights: tuple[Array, ...]
 
 
 class Neighbour(NamedTuple):
     """An element that a point is made of; for all points at once."""
 
+    arithmetic: Arithmetic
     index: Array  # among the elements of an image, row after row; 0 where there is no such element
     within: Array
-    weight: Array
-    slopes: tuple[Array, ...]  # how the weight changes with each coordinate, in the order of the grid
+    taps: tuple[Tap, ...]
+
+    def weight(self) -> Array:
+        """What the element counts."""
+        return self._product(())
+
+    def slope(self, *moved: int) -> Array | None:
+        """The weight, differentiated by some coordinates of the point; None where that is zero."""
+        dims = len(self.taps)
+        return self._product([dims - 1 - coordinate for coordinate in moved])
+
+    def _product(self, moved: Sequence[int]) -> Array | None:
+        product = None
+        for dim, tap in enumerate(self.taps):
+            order = moved.count(dim)
+            if order >= len(tap.weights):
+                return None
+            product = tap.weights[order] if product is None else product * tap.weights[order]
+        if len(self.taps) == 2:
+            return product
+        # PyTorch multiplies what is not in an image by its weight, be that NaN, and leaves out what is not in a volume.
+        return self.arithmetic.where(self.within, product, self.arithmetic.zeros_like(product))
 
 
 def check(input: Array, grid: Array, interpolation_mode: int, dims: int) -> None:
@@ -90,6 +111,23 @@ def check_pair(input: Array, grid: Array) -> None:
         raise RuntimeError(f"grid_sampler(): expected input to have non-empty spatial dimensions, got {shape}")
 
 
+def check_gradient(grad_output: Array, input: Array, grid: Array) -> None:
+    """That a gradient is one of images at the points of a grid.
+
+    Raises:
+        RuntimeError: its shape or dtype is another.
+    """
+    shape = [*input.shape[:2], *grid.shape[1:-1]]
+    if list(grad_output.shape) != shape:
+        raise RuntimeError(
+            f"grid_sampler(): expected grad_output to have sizes {shape}, but got {list(grad_output.shape)}"
+        )
+    if grad_output.dtype != input.dtype:
+        raise RuntimeError(
+            f"grid_sampler(): expected grad_output and input to have same dtype, but got {grad_output.dtype}"
+        )
+
+
 def neighbours(
     arithmetic: Arithmetic,
     grid: Array,
@@ -97,35 +135,20 @@ def neighbours(
     interpolation_mode: int,
     padding_mode: int,
     align_corners: bool,
-    sloped: bool = False,
+    order: int = 0,
 ) -> Iterator[Neighbour]:
-    """What the points of a grid are made of, in images of some sizes; slopes where they are asked for."""
+    """What the points of a grid are made of, in images of some sizes, with derivatives up to an order."""
     dims = len(sizes)
     taps = [
-        _taps(
-            arithmetic,
-            grid[..., dims - 1 - dim],
-            sizes[dim],
-            interpolation_mode,
-            padding_mode,
-            align_corners,
-            sloped,
-        )
+        _taps(arithmetic, grid[..., dims - 1 - dim], sizes[dim], interpolation_mode, padding_mode, align_corners, order)
         for dim in range(dims)
     ]
     for chosen in itertools.product(*taps):
-        index, within, weight, _ = chosen[0]
+        index, within = chosen[0].index, chosen[0].within
         for tap, size in zip(chosen[1:], sizes[1:], strict=True):
             index = index * size + tap.index
             within = within & tap.within
-            weight = weight * tap.weight
-        slopes = []
-        for dim in reversed(range(dims)) if sloped else ():
-            slope = chosen[dim].slope
-            for other, tap in enumerate(chosen):
-                slope = slope if other == dim else slope * tap.weight
-            slopes.append(slope)
-        yield Neighbour(index, within, weight, tuple(slopes))
+        yield Neighbour(arithmetic, index, within, chosen)
 
 
 def _taps(
@@ -135,7 +158,7 @@ def _taps(
     mode: int,
     padding_mode: int,
     align_corners: bool,
-    sloped: bool,
+    order: int,
 ) -> list[Tap]:
     """What points are made of, along a dimension of `size` elements."""
     if align_corners:
@@ -144,45 +167,52 @@ def _taps(
     else:
         scale = size / 2
         places = ((coordinates + 1) * size - 1) / 2
-    nothing = arithmetic.zeros_like(places)
+    if mode == BICUBIC:
+        return _cubic_taps(arithmetic, places, scale, size, padding_mode, align_corners, order)
+    places, direction = _inside(arithmetic, places, size, padding_mode, align_corners)
     if mode == NEAREST:
-        places, _ = _inside(arithmetic, places, size, padding_mode, align_corners)
-        # No place is less than itself: a constant, which belongs to the graph of the grid where that records.
-        weight = arithmetic.where(places < places, places, nothing) + 1
-        return [_tap(arithmetic, arithmetic.round(places), size, weight, weight - 1 if sloped else None)]
-    if mode != BICUBIC:
-        places, direction = _inside(arithmetic, places, size, padding_mode, align_corners)
-        low = arithmetic.floor(places)
-        part = places - low
-        slope = direction * scale
-        return [
-            _tap(arithmetic, low, size, 1 - part, -slope if sloped else None),
-            _tap(arithmetic, low + 1, size, part, slope if sloped else None),
-        ]
+        return [_tap(arithmetic, arithmetic.round(places), size, (arithmetic.zeros_like(places) + 1,))]
     low = arithmetic.floor(places)
     part = places - low
+    slope = direction * scale
+    return [
+        _tap(arithmetic, low, size, (1 - part, -slope)[: order + 1]),
+        _tap(arithmetic, low + 1, size, (part, slope)[: order + 1]),
+    ]
+
+
+def _cubic_taps(
+    arithmetic: Arithmetic,
+    places: Array,
+    scale: float,
+    size: int,
+    padding_mode: int,
+    align_corners: bool,
+    order: int,
+) -> list[Tap]:
+    """What points are made of by the cubics of Keys (1981), which weigh elements by their distances."""
     a = _SHARPNESS
-
-    def near(x: Array) -> Array:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-
-    def near_slope(x: Array) -> Array:
-        return (3 * (a + 2) * x - 2 * (a + 3)) * x * scale
-
-    def wide(x: Array) -> Array:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-
-    def wide_slope(x: Array) -> Array:
-        return ((3 * a * x - 10 * a) * x + 8 * a) * scale
-
-    weights = (wide(part + 1), near(part), near(1 - part), wide(2 - part))
-    slopes: tuple[Array | None, ...] = (None, None, None, None)
-    if sloped:
-        slopes = (wide_slope(part + 1), near_slope(part), -near_slope(1 - part), -wide_slope(2 - part))
+    low = arithmetic.floor(places)
+    part = places - low
     taps = []
-    for step, (weight, slope) in enumerate(zip(weights, slopes, strict=True)):
+    for step, (distance, sign, is_near) in enumerate(
+        ((part + 1, 1, False), (part, 1, True), (1 - part, -1, True), (2 - part, -1, False))
+    ):
+        x = distance
+        if is_near:
+            weights = [((a + 2) * x - (a + 3)) * x * x + 1]
+            if order > 0:
+                weights.append((3 * (a + 2) * x - 2 * (a + 3)) * x * (sign * scale))
+            if order > 1:
+                weights.append((6 * (a + 2) * x - 2 * (a + 3)) * (scale * scale))
+        else:
+            weights = [((a * x - 5 * a) * x + 8 * a) * x - 4 * a]
+            if order > 0:
+                weights.append(((3 * a * x - 10 * a) * x + 8 * a) * (sign * scale))
+            if order > 1:
+                weights.append((6 * a * x - 10 * a) * (scale * scale))
         at, _ = _inside(arithmetic, low + (step - 1), size, padding_mode, align_corners)
-        taps.append(_tap(arithmetic, at, size, weight, slope))
+        taps.append(_tap(arithmetic, at, size, tuple(weights)))
     return taps
 
 
@@ -213,8 +243,8 @@ def _inside(
     return arithmetic.where(between, places, at_border), arithmetic.where(between, direction, nothing)
 
 
-def _tap(arithmetic: Arithmetic, places: Array, size: int, weight: Array, slope: Array | None) -> Tap:
+def _tap(arithmetic: Arithmetic, places: Array, size: int, weights: tuple[Array, ...]) -> Tap:
     """The elements at some places, which are whole numbers."""
     within = (places >= 0) & (places <= size - 1)
     kept = arithmetic.where(within, places, arithmetic.zeros_like(places))
-    return Tap(arithmetic.indices(kept), within, weight, slope)
+    return Tap(arithmetic.indices(kept), within, weights)

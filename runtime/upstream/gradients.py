@@ -14,7 +14,6 @@ from runtime.autograd.grad_mode import enable_grad, is_grad_enabled
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
-from runtime.composite.grid import grid_sampler_2d_backward, grid_sampler_3d_backward
 from runtime.composite.indexing import segment_reduce
 
 
@@ -38,65 +37,6 @@ def _through(
 def _wide(tensor: Tensor) -> Tensor:
     """Half precision in single precision, in which it is computed and rounded once."""
     return tensor.float() if tensor.dtype in (dtypes.float16, dtypes.bfloat16) else tensor
-
-
-def grid_sampler_2d_double_backward(
-    ggI: Tensor | None,
-    ggGrid: Tensor | None,
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of the incoming gradient, of the image and of the grid, of what the first backward gives."""
-
-    def first(cotangent: Tensor, image: Tensor, places: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        return grid_sampler_2d_backward(
-            cotangent, image, places, interpolation_mode, padding_mode, align_corners, (True, True)
-        )
-
-    return _through_both(first, (ggI, ggGrid), (grad_output, input, grid), output_mask)
-
-
-def grid_sampler_3d_double_backward(
-    ggI: Tensor | None,
-    ggGrid: Tensor | None,
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """As of two dimensions."""
-
-    def first(cotangent: Tensor, volume: Tensor, places: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        return grid_sampler_3d_backward(
-            cotangent, volume, places, interpolation_mode, padding_mode, align_corners, (True, True)
-        )
-
-    return _through_both(first, (ggI, ggGrid), (grad_output, input, grid), output_mask)
-
-
-def _through_both(
-    function: Callable[[Tensor, Tensor, Tensor], tuple[Tensor | None, Tensor | None]],
-    cotangents: tuple[Tensor | None, Tensor | None],
-    inputs: tuple[Tensor, Tensor, Tensor],
-    wanted: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The vjp of a function with two results, of those that have a cotangent."""
-    known = [(place, value) for place, value in enumerate(cotangents) if value is not None]
-
-    def asked(*given: Tensor) -> list[Tensor]:
-        made = function(*given)
-        return [value for value in (made[place] for place, _ in known) if value is not None]
-
-    first, second, third = _through(asked, inputs, [value for _, value in known], wanted)
-    return first, second, third
 
 
 def _segment_reduce_backward(

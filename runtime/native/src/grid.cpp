@@ -168,7 +168,8 @@ struct Join {
         }
         block->places[n][k] = place;
         block->found[n][k] = found;
-        block->factors[n][k] = factor;
+        // PyTorch multiplies what is not in an image by its weight, be that NaN, and leaves out what is not in a volume.
+        block->factors[n][k] = dims == 2 || found ? factor : T(0);
       }
     }
   }
@@ -222,16 +223,21 @@ struct Correlate {
 template <int mode, int dims>
 struct Move {
   template <class T>
-  static GRADWRIGHT_INLINE void run(const Taps<T, mode>* taps, npy_intp count, const T (*sums)[kPoints], T* out) {
+  static GRADWRIGHT_INLINE void run(const Taps<T, mode>* taps, const Block<T, mode, dims>* block, npy_intp count,
+                                    const T (*sums)[kPoints], T* out) {
     for (int moved = 0; moved < dims; ++moved) {
       for (npy_intp k = 0; k < count; ++k) {
         T total = 0;
         for (int n = 0; n < neighbours_of(mode, dims); ++n) {
-          T slope = taps[moved].slope[tap_of<mode, dims>(n, moved)][k];
+          T factor = 1;
           for (int dim = 0; dim < dims; ++dim) {
-            if (dim != moved) slope *= taps[dim].weight[tap_of<mode, dims>(n, dim)][k];
+            const Taps<T, mode>& along = taps[dim];
+            const int tap = tap_of<mode, dims>(n, dim);
+            const T one = dim == moved ? along.slope[tap][k] : along.weight[tap][k];
+            factor = dim == 0 ? one : factor * one;
           }
-          total += sums[n][k] * slope;
+          const T part = sums[n][k] * factor;
+          total += dims == 2 || block->found[n][k] ? part : T(0);
         }
         out[k * dims + (dims - 1 - moved)] = total;
       }
@@ -313,7 +319,8 @@ class Sampler {
           run_best<Correlate>(static_cast<const Joined*>(&work.block), count, gradient + c * request_.points + first,
                               images_ + c * request_.plane, sums);
         }
-        run_best<Move<mode, dims>>(static_cast<const Taps<T, mode>*>(work.taps), count,
+        run_best<Move<mode, dims>>(static_cast<const Taps<T, mode>*>(work.taps),
+                                   static_cast<const Joined*>(&work.block), count,
                                    static_cast<const T (*)[kPoints]>(sums),
                                    out + (image * request_.points + first) * dims);
       }
@@ -427,28 +434,26 @@ Ref sampled(PyObject* input, PyObject* grid, PyObject* interpolation_mode, PyObj
   return done ? std::move(out) : Ref();
 }
 
-// A pair of Tensors, or None where one is not wanted.
+// A pair of arrays, or None where one is not wanted.
 Ref gradients(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
               PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask, int dims) {
-  if (kernels_replaced != 0) return Ref();
-  if (grad_enabled && (requires_grad(grad_output) || requires_grad(input) || requires_grad(grid))) return Ref();
   Request request;
-  if (read(input, grid, interpolation_mode, padding_mode, align_corners, dims, &request) != nullptr) return Ref();
+  const char* reason = read(input, grid, interpolation_mode, padding_mode, align_corners, dims, &request);
+  if (reason != nullptr) return declined(reason);
   PyArrayObject* given = array_of(grad_output);
-  if (PyArray_NDIM(given) != dims + 2 || PyArray_DIM(given, 0) != request.batch) return Ref();
-  if (PyArray_DIM(given, 1) != request.channels) return Ref();
-  if (!std::equal(PyArray_DIMS(given) + 2, PyArray_DIMS(given) + 2 + dims, PyArray_DIMS(array_of(grid)) + 1)) {
-    return Ref();
+  const npy_intp* sizes = PyArray_DIMS(given);
+  if (kind_of(given) != request.kind || PyArray_NDIM(given) != dims + 2 || sizes[0] != request.batch ||
+      sizes[1] != request.channels || !std::equal(sizes + 2, sizes + 2 + dims, PyArray_DIMS(array_of(grid)) + 1)) {
+    return declined("a gradient that does not fit");
   }
-  if (!PyTuple_CheckExact(output_mask) && !PyList_CheckExact(output_mask)) return Ref();
-  if (PySequence_Fast_GET_SIZE(output_mask) != 2) return Ref();
+  if (!PyTuple_CheckExact(output_mask) || PyTuple_GET_SIZE(output_mask) != 2) return declined("an odd mask");
   Ref images = usable(input, request.kind), points = usable(grid, request.kind);
   Ref gradient = usable(grad_output, request.kind);
   if (!images || !points || !gradient) return Ref();
   Ref results[2];
   for (int i = 0; i < 2; ++i) {
-    PyObject* wanted = PySequence_Fast_GET_ITEM(output_mask, i);
-    if (!PyBool_Check(wanted)) return Ref();
+    PyObject* wanted = PyTuple_GET_ITEM(output_mask, i);
+    if (!PyBool_Check(wanted)) return declined("an odd mask");
     results[i] = wanted == Py_True ? new_like(as_ndarray(i == 0 ? images : points), request.kind) : Ref::borrow(Py_None);
     if (!results[i]) return Ref();
   }
@@ -461,12 +466,7 @@ Ref gradients(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* 
                       if (to_points != nullptr) sampler.of_points(from, to_points);
                     });
   });
-  if (!done) return Ref();
-  for (Ref& result : results) {
-    if (result.get() != Py_None) result = new_tensor(std::move(result));
-    if (!result) return Ref();
-  }
-  return Ref(PyTuple_Pack(2, results[0].get(), results[1].get()));
+  return !done ? Ref() : Ref(PyTuple_Pack(2, results[0].get(), results[1].get()));
 }
 
 Operator grid_sampler_2d_operator{"grid_sampler_2d_default"}, grid_sampler_3d_operator{"grid_sampler_3d_default"};
@@ -485,6 +485,16 @@ Ref grid_sampler_3d(PyObject* input, PyObject* grid, PyObject* interpolation_mod
   return sampled(input, grid, interpolation_mode, padding_mode, align_corners, 3);
 }
 
+Ref grid_sampler_2d_backward(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
+                             PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask) {
+  return gradients(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask, 2);
+}
+
+Ref grid_sampler_3d_backward(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
+                             PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask) {
+  return gradients(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask, 3);
+}
+
 }  // namespace kernels
 
 namespace composites {
@@ -495,16 +505,6 @@ Ref grid_sampler(PyObject* input, PyObject* grid, PyObject* interpolation_mode, 
   if ((ndim != 4 && ndim != 5) || detail::ndim_of(grid) != ndim) return Ref();
   Operator& sampler = ndim == 4 ? grid_sampler_2d_operator : grid_sampler_3d_operator;
   return sampler(input, grid, interpolation_mode, padding_mode, align_corners);
-}
-
-Ref grid_sampler_2d_backward(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
-                             PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask) {
-  return gradients(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask, 2);
-}
-
-Ref grid_sampler_3d_backward(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
-                             PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask) {
-  return gradients(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask, 3);
 }
 
 }  // namespace composites
