@@ -24,6 +24,10 @@ constexpr int kZeros = 0, kBorder = 1, kReflection = 2;
 // Points that are worked on at once, for all channels.
 constexpr npy_intp kPoints = 128;
 
+// A choice that is as wide as an element, so that loops choose in vectors: all bits or none.
+template <class T>
+using Choice = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+
 // How many elements along a dimension a point is made of.
 constexpr int taps_of(int mode) { return mode == kBilinear ? 2 : mode == kNearest ? 1 : 4; }
 constexpr int neighbours_of(int mode, int dims) {
@@ -51,22 +55,25 @@ struct Along {
 
   GRADWRIGHT_INLINE T place(T coordinate) const { return ((coordinate + 1) * many - less) * part; }
 
-  // A place beyond the image as one in it, as the padding says, and how it moves; NaN counts as the first place.
+  // A place beyond the image as one in it, as the padding says, and how it moves.
   template <int padding>
   GRADWRIGHT_INLINE T inside(T at, T* direction) const {
     T sign = 1;
     if constexpr (padding == kReflection) {
       const T away = std::abs(at - low), turns = std::floor(away / span), rest = away - turns * span;
       const T half = turns * T(0.5);
-      const bool is_even = std::floor(half) == half;
-      sign = is_even == (at < low) ? T(-1) : T(1);
-      // Between borders that are one there is one place, and no motion.
-      at = span == 0 ? at * 0 : is_even ? rest + low : span - rest + low;
+      const bool is_even = std::floor(half) == half, is_below = at < low;
+      sign = is_even == is_below ? T(-1) : T(1);
+      const T forth = rest + low, back = span - rest + low;
+      at = is_even ? forth : back;
     }
+    // The choices stand one after the other, so that loops make them in vectors. What is NaN, as a place that is
+    // reflected between borders that are one, becomes the first place.
     if constexpr (padding != kZeros) {
-      const bool between = at > 0 && at < last;
+      const bool between = (at > 0) & (at < last);
       sign = between ? sign : T(0);
-      at = between ? at : at >= last ? last : T(0);
+      at = at > 0 ? at : T(0);
+      at = at < last ? at : last;
     }
     *direction = sign;
     return at;
@@ -77,7 +84,7 @@ struct Along {
 template <class T, int mode>
 struct Taps {
   int32_t index[taps_of(mode)][kPoints];  // 0 where there is no such element
-  bool found[taps_of(mode)][kPoints];
+  Choice<T> found[taps_of(mode)][kPoints];
   T weight[taps_of(mode)][kPoints], slope[taps_of(mode)][kPoints];
 };
 
@@ -94,11 +101,11 @@ struct Cubics {
 template <int mode, int padding>
 struct FindTaps {
   template <class T>
-  static GRADWRIGHT_INLINE void run(const Along<T>* where, const T* coordinates, npy_intp step, npy_intp count,
-                                    Taps<T, mode>* taps) {
+  static GRADWRIGHT_INLINE void run(const Along<T>* where, const T* __restrict coordinates, npy_intp count,
+                                    Taps<T, mode>* __restrict taps) {
     const Along<T> along = *where;
     for (npy_intp k = 0; k < count; ++k) {
-      T at = along.place(coordinates[k * step]), direction = 1;
+      T at = along.place(coordinates[k]), direction = 1;
       if constexpr (mode != kBicubic) at = along.template inside<padding>(at, &direction);
       if constexpr (mode == kNearest) {
         put(along, taps, 0, k, std::nearbyint(at), T(1), T(0));
@@ -123,10 +130,10 @@ struct FindTaps {
   }
 
   template <class T>
-  static GRADWRIGHT_INLINE void put(const Along<T>& along, Taps<T, mode>* taps, int tap, npy_intp k, T at, T weight,
-                                    T slope) {
+  static GRADWRIGHT_INLINE void put(const Along<T>& along, Taps<T, mode>* __restrict taps, int tap, npy_intp k, T at,
+                                    T weight, T slope) {
     const bool found = at >= 0 && at <= along.last;
-    taps->found[tap][k] = found;
+    taps->found[tap][k] = -static_cast<Choice<T>>(found);
     taps->index[tap][k] = static_cast<int32_t>(found ? at : T(0));
     taps->weight[tap][k] = weight;
     taps->slope[tap][k] = slope;
@@ -138,7 +145,7 @@ template <class T, int mode, int dims>
 struct Block {
   static constexpr int kTaps = taps_of(mode), kNeighbours = neighbours_of(mode, dims);
   int32_t places[kNeighbours][kPoints];
-  bool found[kNeighbours][kPoints];
+  Choice<T> found[kNeighbours][kPoints];
   T factors[kNeighbours][kPoints];
 };
 
@@ -152,23 +159,23 @@ constexpr int tap_of(int neighbour, int dim) {
 template <int mode, int dims>
 struct Join {
   template <class T>
-  static GRADWRIGHT_INLINE void run(const Taps<T, mode>* taps, const int32_t* sizes, npy_intp count,
-                                    Block<T, mode, dims>* block) {
+  static GRADWRIGHT_INLINE void run(const Taps<T, mode>* __restrict taps, const int32_t* __restrict sizes,
+                                    npy_intp count, Block<T, mode, dims>* __restrict block) {
     for (int n = 0; n < block->kNeighbours; ++n) {
       for (npy_intp k = 0; k < count; ++k) {
         const int first = tap_of<mode, dims>(n, 0);
         int32_t place = taps[0].index[first][k];
-        bool found = taps[0].found[first][k];
+        Choice<T> found = taps[0].found[first][k];
         T factor = taps[0].weight[first][k];
         for (int dim = 1; dim < dims; ++dim) {
           const int tap = tap_of<mode, dims>(n, dim);
           place = place * sizes[dim] + taps[dim].index[tap][k];
-          found = found & taps[dim].found[tap][k];
+          found &= taps[dim].found[tap][k];
           factor *= taps[dim].weight[tap][k];
         }
         block->places[n][k] = place;
         block->found[n][k] = found;
-        // PyTorch multiplies what is not in an image by its weight, be that NaN, and leaves out what is not in a volume.
+        // What is not in an image is multiplied by its weight, be that NaN; what is not in a volume is left out.
         block->factors[n][k] = dims == 2 || found ? factor : T(0);
       }
     }
@@ -178,8 +185,8 @@ struct Join {
 // A plane at the points.
 struct Gather {
   template <class T, int mode, int dims>
-  static GRADWRIGHT_INLINE void run(const Block<T, mode, dims>* block, npy_intp count, const T* __restrict plane,
-                                    T* __restrict out) {
+  static GRADWRIGHT_INLINE void run(const Block<T, mode, dims>* __restrict block, npy_intp count,
+                                    const T* __restrict plane, T* __restrict out) {
     for (npy_intp k = 0; k < count; ++k) {
       T total = 0;
       for (int n = 0; n < block->kNeighbours; ++n) {
@@ -208,8 +215,9 @@ struct Scatter {
 // What each neighbour of the points counts for the gradient of its weight: a sum over the channels.
 struct Correlate {
   template <class T, int mode, int dims>
-  static GRADWRIGHT_INLINE void run(const Block<T, mode, dims>* block, npy_intp count, const T* __restrict gradient,
-                                    const T* __restrict plane, T (*__restrict sums)[kPoints]) {
+  static GRADWRIGHT_INLINE void run(const Block<T, mode, dims>* __restrict block, npy_intp count,
+                                    const T* __restrict gradient, const T* __restrict plane,
+                                    T (*__restrict sums)[kPoints]) {
     for (int n = 0; n < block->kNeighbours; ++n) {
       for (npy_intp k = 0; k < count; ++k) {
         const T value = plane[block->places[n][k]];
@@ -279,7 +287,8 @@ class Sampler {
 
   // Each thread has planes of its own, so that a plane is summed in one order.
   void of_images(const T* gradient, T* out) const {
-    const npy_intp threads = num_threads(), groups = std::clamp<npy_intp>(threads / request_.batch, 1, request_.channels);
+    const npy_intp threads = num_threads();
+    const npy_intp groups = std::clamp<npy_intp>(threads / request_.batch, 1, request_.channels);
     const npy_intp work_of_one = request_.points * std::max<npy_intp>(1, request_.channels / groups);
     const npy_intp grain_of_images = std::max<npy_intp>(1, kRowGrain / std::max<npy_intp>(1, work_of_one));
     parallel_for(request_.batch * groups, grain_of_images, [&](npy_intp begin, npy_intp end) {
@@ -340,9 +349,11 @@ class Sampler {
   npy_intp find(Work& work, npy_intp image, npy_intp first) const {
     const npy_intp count = std::min(kPoints, request_.points - first);
     const T* points = grid_ + (image * request_.points + first) * dims;
+    T coordinates[kPoints];
     for (int dim = 0; dim < dims; ++dim) {
       const Along<T> along(request_.sizes[dim], request_.align_corners);
-      run_best<FindTaps<mode, padding>>(&along, points + (dims - 1 - dim), npy_intp{dims}, count, &work.taps[dim]);
+      for (npy_intp k = 0; k < count; ++k) coordinates[k] = points[k * dims + (dims - 1 - dim)];
+      run_best<FindTaps<mode, padding>>(&along, static_cast<const T*>(coordinates), count, &work.taps[dim]);
     }
     run_best<Join<mode, dims>>(static_cast<const Taps<T, mode>*>(work.taps), static_cast<const int32_t*>(sizes_), count,
                                &work.block);
@@ -454,7 +465,8 @@ Ref gradients(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* 
   for (int i = 0; i < 2; ++i) {
     PyObject* wanted = PyTuple_GET_ITEM(output_mask, i);
     if (!PyBool_Check(wanted)) return declined("an odd mask");
-    results[i] = wanted == Py_True ? new_like(as_ndarray(i == 0 ? images : points), request.kind) : Ref::borrow(Py_None);
+    const Ref& like = i == 0 ? images : points;
+    results[i] = wanted == Py_True ? new_like(as_ndarray(like), request.kind) : Ref::borrow(Py_None);
     if (!results[i]) return Ref();
   }
   const bool done = run_for(request.kind, PyArray_SIZE(given), [&]<class T>(T) {
