@@ -41,8 +41,8 @@ UNSPECIFIC = frozenset((
 # quantized, is any of them; it takes no float64 in groups of matrices, nor for scales that are learned.
 # A query with NaN gives zeros in PyTorch, and its gradients trust the logarithm that they are given.
 # What comes through a shrinkage at NaN depends in PyTorch on the place in the array.
-# Where a point of a grid is NaN and is moved into the image, PyTorch's gradient of the image is written beyond it, which
-# may end the process; in volumes it looks at another place than in images.
+# Where a point of a grid is NaN and is moved into the image, PyTorch's gradient of the image is written beyond it,
+# which may end the process; in volumes it looks at another place than in images.
 OTHERWISE = frozenset((
     "pow.Tensor_Tensor-complex128", "float_power.Tensor_Tensor-complex128", "sgn-complex128", "polygamma-float64",
     "var_mean.correction-float64", "std_mean.correction-float64", "std_mean.dim-float64", "native_layer_norm-float64",

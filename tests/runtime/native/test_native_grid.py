@@ -151,7 +151,7 @@ def test_what_is_wrong_is_said() -> None:
         ops.grid_sampler_3d(*(wrap(array) for array in inputs((1, 2, 4, 4, 3), (5, 2, 10), "f4")), 2, 0, False)
     with pytest.raises(RuntimeError, match="expected grad_output to have sizes"):
         ops.grid_sampler_2d_backward(x, x, grid, 0, 0, False, [True, True])
+    gradient = wrap(np.ones((1, 2, 5, 10)))
     with pytest.raises(RuntimeError, match="expected grad_output and input to have same dtype"):
-        gradient = wrap(np.ones((1, 2, 5, 10)))
         ops.grid_sampler_2d_backward(gradient, x, grid, 0, 0, False, [True, True])
     assert ops.grid_sampler(x, wrap(np.ones((1, 0, 4, 2), np.float32)), 0, 0, False).shape == (1, 2, 0, 4)
