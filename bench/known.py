@@ -72,7 +72,7 @@ KNOWN = (
         "the operator is composed of others, and each is a call of its own",
         (
             *_rows(
-                "small:", "grid_sample", "pad", "batch_norm", "group_norm", "instance_norm", "rms_norm",
+                "small:", "pad", "batch_norm", "group_norm", "instance_norm", "rms_norm",
                 "scaled_dot_product_attention", "lstm", "gru", "stft", "dropout",
             ),
             "8x8: normal_",
@@ -110,7 +110,7 @@ KNOWN = (
     Known(
         "PyTorch has a vectorised loop over windows or places, here are some passes of NumPy over all",
         _rows(
-            "large:", "grid_sample", "embedding_bag", "ctc_loss", "pad", "prod", "cdist",
+            "large:", "embedding_bag", "ctc_loss", "pad", "prod", "cdist",
         ),
     ),
     Known(

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import Scalar
-from runtime.composite.grid import grid_sampler
 from runtime.composite.indexing import segment_reduce
 from runtime.graph.backward import grad as gradients
 from runtime.graph.grad_mode import enable_grad, is_grad_enabled
@@ -38,82 +37,6 @@ def _through(
 def _wide(tensor: Tensor) -> Tensor:
     """Half precision in single precision, in which it is computed and rounded once."""
     return tensor.float() if tensor.dtype in (dtypes.float16, dtypes.bfloat16) else tensor
-
-
-def grid_sampler_2d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the image and of the grid."""
-
-    def sampled(image: Tensor, places: Tensor) -> Tensor:
-        return grid_sampler(image, places, interpolation_mode, padding_mode, align_corners)
-
-    of_input, of_grid = _through(sampled, (input, grid), grad_output, output_mask)
-    return of_input, of_grid
-
-
-def grid_sampler_3d_backward(
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None]:
-    """As of two dimensions."""
-    return grid_sampler_2d_backward(
-        grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
-    )
-
-
-def grid_sampler_2d_double_backward(
-    ggI: Tensor | None,
-    ggGrid: Tensor | None,
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of the incoming gradient, of the image and of the grid, of what the first backward gives."""
-    known = [(place, value) for place, value in enumerate((ggI, ggGrid)) if value is not None]
-
-    def first(cotangent: Tensor, image: Tensor, places: Tensor) -> list[Tensor]:
-        made = grid_sampler_2d_backward(
-            cotangent, image, places, interpolation_mode, padding_mode, align_corners, (True, True)
-        )
-        return [value for value in (made[place] for place, _ in known) if value is not None]
-
-    of_output, of_input, of_grid = _through(
-        first, (grad_output, input, grid), [value for _, value in known], output_mask
-    )
-    return of_output, of_input, of_grid
-
-
-def grid_sampler_3d_double_backward(
-    ggI: Tensor | None,
-    ggGrid: Tensor | None,
-    grad_output: Tensor,
-    input: Tensor,
-    grid: Tensor,
-    interpolation_mode: int,
-    padding_mode: int,
-    align_corners: bool,
-    output_mask: Sequence[bool],
-) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """As of two dimensions."""
-    return grid_sampler_2d_double_backward(
-        ggI, ggGrid, grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask
-    )
 
 
 def _segment_reduce_backward(

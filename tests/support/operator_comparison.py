@@ -263,11 +263,7 @@ _REFUSALS = (
     ("no second derivative and no forward mode", {"second", "forward"}, "_standard_gamma"),
     ("no derivative", _NO_DERIVATIVE, "_sample_dirichlet"),
     ("no forward mode", {"forward"}, "grid_sampler_2d grid_sampler_3d"),
-    (
-        "no forward mode and no complex numbers",
-        {"forward", "call complex128"},
-        "grid_sampler_2d_backward grid_sampler_3d_backward",
-    ),
+    ("no forward mode", {"forward"}, "grid_sampler_2d_backward grid_sampler_3d_backward"),
     ("no derivative and no complex numbers", _NO_DERIVATIVE | {"call complex128"}, "_segment_reduce_backward"),
     ("no complex numbers", {"call complex128"}, "batch_norm_backward"),
     ("no kernel for the CPU", {"call", "call complex128"}, "_fused_rms_norm_backward"),
@@ -343,13 +339,6 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "hardtanh_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), -1, 1",),
     "leaky_relu_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 0.1, False",),
     "softplus_backward": ("T(3, 4, complex=False), T(3, 4, complex=False), 2.0, 1.0",),
-    "grid_sampler_2d_backward": (
-        "T(1, 2, 3, 2), T(1, 2, 3, 4), T(1, 3, 2, 2, low=-1.3, high=1.3), 0, 0, False, [True, True]",
-        "T(1, 2, 3, 2), T(1, 2, 3, 4), T(1, 3, 2, 2, low=-1.3, high=1.3), 0, 1, True, [True, True]",
-    ),
-    "grid_sampler_3d_backward": (
-        "T(1, 1, 1, 2, 2), T(1, 1, 3, 4, 2), T(1, 1, 2, 2, 3, low=-1.3, high=1.3), 0, 0, False, [True, True]",
-    ),
     "_segment_reduce_backward": (
         'T(4, 2), D(4, 2), T(8, 2), "sum", lengths=I(4, high=3)',
         'T(2, 3, 2), D(2, 3, 2), T(2, 6, 2), "mean", lengths=I(2, 3, high=3), axis=1, initial=0.5',

@@ -38,7 +38,7 @@ def convolution(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
 
 
 def images(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
-    """What is done to each image for itself: the batch is part of the first dimension."""
+    """What is done to each image for itself: the batch is part of the first dimension; results may be left out."""
     size = level.size
     merged = []
     for value in values:
@@ -55,4 +55,8 @@ def images(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
         shape = tensor._array.shape
         return batch(ops.reshape(tensor, [size, shape[0] // size, *shape[1:]]), level)
 
-    return parted(out) if isinstance(out, Tensor) else operator.results([parted(tensor) for tensor in out])
+    return (
+        parted(out)
+        if isinstance(out, Tensor)
+        else operator.results([None if tensor is None else parted(tensor) for tensor in out])
+    )

@@ -74,6 +74,8 @@ aten._upsample_bilinear2d_aa(INF, [6, 5], False) | aten._upsample_bicubic2d_aa(I
 aten._upsample_bicubic2d_aa(INF, [4, 9], True) | aten._upsample_lanczos2d_aa(INF, [9, 5], False)
 aten._upsample_bilinear2d_aa(x.detach(), [4, 9], False, 3.0, 2.0)
 aten.grid_sampler_2d(x, g, 0, 0, False) | aten.grid_sampler_3d(v, h, 0, 1, True)
+aten.grid_sampler_2d(v, h, 0, 0, False) | aten.grid_sampler_3d(x, g, 0, 0, False)
+aten.grid_sampler_3d(v, h, 2, 0, False)
 F.pixel_shuffle(s, 2) | F.pixel_unshuffle(s, 2) | F.channel_shuffle(s, 4) | F.pixel_shuffle(x, 2)
 F.pixel_unshuffle(x, 2) | F.channel_shuffle(x, 2)
 F.pixel_shuffle(s, 0) | F.pixel_unshuffle(s, -1) | F.channel_shuffle(s, 0) | F.pixel_shuffle(s[0], 2)
@@ -126,6 +128,34 @@ def test_what_is_no_place_is_where_pytorch_looks(mode: str, padding: str, align_
         for library in (gradwright, torch)
     )
     np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_what_is_no_place_in_a_volume_is_left_out(mode: str) -> None:
+    volume = np.arange(8.0).reshape(1, 1, 2, 2, 2) + 1
+    places = [[math.nan, 0, 0], [0, math.nan, 0.5], [math.inf, 0, 0], [-math.inf, 0.3, 0], [0.2, 0.2, 0.2]]
+    found = []
+    for library in (gradwright, torch):
+        x = library.tensor(volume).requires_grad_()
+        grid = library.tensor([[[places]]], dtype=library.float64).requires_grad_()
+        out = library.nn.functional.grid_sample(x, grid, mode, align_corners=False)
+        out.sum().backward()
+        found.append([tensor.detach().numpy() for tensor in (out, x.grad, grid.grad)])
+    for mine, other in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 2), (2, 2, 3, 4, 3)])
+def test_each_order_of_a_gradient_is_one_node(shape: tuple[int, ...]) -> None:
+    names = []
+    for library in (gradwright, torch):
+        grid = library.full(shape, 0.3, dtype=library.float64).requires_grad_()
+        image = library.ones((2, 1, *shape[2:]), dtype=library.float64).requires_grad_()
+        out = library.nn.functional.grid_sample(image, grid, align_corners=False)
+        seed = library.ones_like(out).requires_grad_()
+        pair = library.autograd.grad(out, (image, grid), seed, create_graph=True)
+        names.append([type(tensor.grad_fn).__name__ for tensor in (out, *pair)])
+    assert names[0] == names[1]
 
 
 @pytest.mark.parametrize("shape", [(2, 3, 4, 2), (2, 2, 3, 4, 3)])

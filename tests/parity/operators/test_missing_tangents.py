@@ -30,8 +30,14 @@ SPECIAL = (0.0, float("inf"), -float("inf"), 1e300, -0.0, 1.0)
 # Infinities of complex numbers multiply in many ways, and infinite targets are no probabilities.
 OTHERWISE = frozenset(("polar", "binary_cross_entropy_with_logits"))
 # Its mean and deviation are those of its input, and here they are not; sums over windows, in which each of the ways to
-# compute them multiplies other zeros with infinities.
-INCONSISTENT = frozenset(("native_layer_norm_backward", "convolution_backward", "conv_tbc"))
+# compute them multiplies other zeros with infinities; what is not in an image, which counts as 0 times its weight, be
+# that NaN, and has no gradient.
+INCONSISTENT = frozenset(
+    (
+        "native_layer_norm_backward", "convolution_backward", "conv_tbc",
+        "grid_sampler_2d", "grid_sampler_2d_backward", "grid_sampler_3d_backward",
+    )
+)  # fmt: skip
 # Infinite numbers in products of matrices are added up in another order, or the matrix is split otherwise.
 ORDER = frozenset(("triangular_solve", "linalg_lu_solve", "linalg_householder_product"))
 # The order in which slopes are multiplied decides what overflows.

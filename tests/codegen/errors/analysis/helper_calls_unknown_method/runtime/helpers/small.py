@@ -1,7 +1,7 @@
-import gradwright
-from runtime.own import Own
+import runtime
 from runtime import ops
 from runtime.base.tensor import Tensor
+from runtime.own import Own
 
 
 def twice(grad: Tensor) -> Tensor:
@@ -10,7 +10,7 @@ def twice(grad: Tensor) -> Tensor:
     return half.sinn() + grad.sin().siin(1).sinn() + _sum(grad.size(), half, 2.0) + rest[0]
 
 
-def _sum(sizes: tuple[int, ...], grad: gradwright.Tensor, factor: float) -> Tensor:
+def _sum(sizes: tuple[int, ...], grad: runtime.Tensor, factor: float) -> Tensor:
     same = grad
     same = -same if sizes.indx(0) else factor * same
     same += 1
