@@ -135,7 +135,7 @@ def bump_version(tensor: Tensor) -> None:
                 _require_grad(view, False)
             elif _kind(view) != "single":
                 _make_stale(view)
-            elif _is_recorded(view) and not (view is tensor and grad_mode.enabled):
+            elif _has_hooks(view) and not (view is tensor and grad_mode.enabled):
                 _renew(view)
 
 
@@ -279,10 +279,13 @@ def _renew(view: Tensor) -> None:
     _move_retained(view, old, new)
 
 
-def _is_recorded(view: Tensor) -> bool:
-    """Whether a Node of the graph has made a view, so that a program may have put hooks on it."""
-    node, _ = _place_of(view._edge)
-    return isinstance(node, Node) and node is not DISCARD_GRADIENT
+def _has_hooks(view: Tensor) -> bool:
+    """Whether there are hooks on the history of a view, put there through the view or through its `grad_fn`."""
+    node, output_nr = _place_of(view._edge)
+    if not isinstance(node, Node) or node._extra is None:
+        return False
+    extra = node._extra
+    return output_nr in extra.tensor_hooks or bool(extra.hooks) or bool(extra.prehooks)
 
 
 def _place_of(edge: Leaf | Node | OutputEdge | None) -> tuple[Leaf | Node | None, int]:

@@ -40,7 +40,7 @@ def test_a_write_leaves_the_hooks_of_a_view_behind(write: Callable[[Tensor], Non
     assert calls == ["prehook after", "prehook before", "hook before"]
 
 
-def test_a_node_that_nobody_has_seen_stays() -> None:
+def test_a_node_without_hooks_stays() -> None:
     base = gradwright.tensor([1.0, 2.0, 3.0], requires_grad=True) * 2
     view = base[:2]
     edge = view._edge
