@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from importlib.util import find_spec
-from pathlib import Path
 
-_ROOT = Path(__file__).resolve().parent.parent
+_ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # A file that each of the packages has, by which it is known.
 _MARKS = {"runtime": "base/tensor.py", "codegen": "pipeline.py", "generated": "manifest.json"}
 
@@ -27,8 +27,9 @@ def check_packages() -> None:
     """
     for name, mark in _MARKS.items():
         spec = find_spec(name)
-        folder = None if spec is None or spec.origin is None else Path(spec.origin).parent
-        if folder is not None and folder != _ROOT / name and not (folder / mark).exists():
+        folder = None if spec is None or spec.origin is None else os.path.dirname(spec.origin)
+        ours = folder == os.path.join(_ROOT, name)
+        if folder is not None and not ours and not os.path.exists(os.path.join(folder, mark)):
             raise ImportError(
                 f"{folder} hides Gradwright's package '{name}', which is in {_ROOT}: give it another name, or remove "
                 "its __init__.py"
