@@ -552,3 +552,16 @@ def test_stack_module_state() -> None:
     modules[1].training = False
     with pytest.raises(RuntimeError, match="training/eval"):
         func.stack_module_state(modules)
+
+
+def test_a_result_that_is_left_out_is_left_out_of_a_batch() -> None:
+    grads, images, grids = values(3, 1, 2, 2, 2, seed=0), values(3, 1, 2, 4, 5, seed=1), values(3, 1, 2, 2, 2, seed=2)
+
+    def of_image(grad: Tensor, image: Tensor, grid: Tensor) -> Tensor:
+        found, left_out = ops.grid_sampler_2d_backward(grad, image, grid, 0, 0, False, [True, False])
+        assert left_out is None
+        return found
+
+    each = [of_image(*inputs) for inputs in zip(grads, images, grids, strict=True)]
+    close(vmap(of_image)(grads, images, grids), torch.stack(each))
+    close(vmap(of_image, (0, 0, None))(grads, images, grids[0])[0], each[0])
