@@ -31,7 +31,7 @@ VERSION = "2.13.0"
 
 # Parts of `gradwright` under names that mean nothing, or something else, in PyTorch.
 _OWN = frozenset((
-    "as_torch", "codegen", "comparing", "conditional", "examples", "files", "install_as_torch", "lowrank", "missing",
+    "as_torch", "codegen", "comparing", "conditional", "examples", "files", "lowrank", "missing",
     "names", "other_devices", "publishing", "settings", "symbols", "verify",
 ))  # fmt: skip
 

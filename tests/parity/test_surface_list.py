@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from fnmatch import fnmatchcase
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -39,3 +42,20 @@ def test_modules_of_modules_are_seen() -> None:
     assert not surface._is_alike(len, surface)
     assert not surface._is_alike(len, 1)
     assert surface._is_alike(1, 2)
+
+
+def test_modules_that_pytorch_has_not_are_not_under_its_name() -> None:
+    import torch
+
+    from gradwright import as_torch, names
+
+    folder = Path(names.__file__).parent
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    modules -= {"__init__", "__main__"}
+    assert len(modules) > 40
+    extra = {name for name in modules if not _has_module(torch, name)}
+    assert extra == as_torch._OWN & modules
+
+
+def _has_module(package: ModuleType, name: str) -> bool:
+    return hasattr(package, name) or importlib.util.find_spec(f"{package.__name__}.{name}") is not None
