@@ -9,7 +9,7 @@ import builtins
 import operator as _operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from runtime.base.describe import describe
 from runtime.base.dtypes import dtype as DType
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, note_device
+from runtime.call.absent import absent
 from runtime.call.guards import NotInts
 from runtime.random import Generator
 
@@ -35,18 +36,6 @@ class _Mismatch(Exception):
 # What an int argument holds.
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _OVERFLOW = "Overflow when unpacking long long"
-
-
-class Absent:
-    """The type of `absent`, which stands for an argument that was not given, where None and all else may be."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "absent"
-
-
-absent: Final = Absent()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from runtime.base.leaves import leaf
 from runtime.base.overriding import hand_over, overriding_types
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
-from runtime.call.binding import absent as absent
+from runtime.call.absent import absent as absent
 from runtime.call.dispatch import Operator
 from runtime.native import core
 
