@@ -84,6 +84,7 @@ with _collector_paused():
     from gradwright.settings import *  # noqa: F403
     from gradwright.symbols import *  # noqa: F403
     from runtime import functional as functional
+    from runtime import native as native
     from runtime import ops as ops
     from runtime import random as random
     from runtime import sparse as sparse

@@ -32,7 +32,7 @@ VERSION = "2.13.0"
 # Parts of `gradwright` under names that mean nothing, or something else, in PyTorch.
 _OWN = frozenset((
     "as_torch", "codegen", "comparing", "conditional", "examples", "files", "lowrank", "missing",
-    "names", "other_devices", "publishing", "settings", "symbols", "verify",
+    "names", "native", "other_devices", "publishing", "settings", "symbols", "verify",
 ))  # fmt: skip
 
 

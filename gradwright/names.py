@@ -13,6 +13,7 @@ _MARKS = {"runtime": "base/tensor.py", "codegen": "pipeline.py", "generated": "m
 ALIASES = {
     "codegen": "codegen",
     "functional": "runtime.functional",
+    "native": "runtime.native",
     "ops": "runtime.ops",
     "random": "runtime.random",
     "sparse": "runtime.sparse",

@@ -101,7 +101,7 @@ def test_reports() -> None:
         print_report(rows, failures, ("gradwright", "torch"), {"threads": 1})
     assert text.getvalue().splitlines() == [
         "threads 1",
-        "work  runtime  torch  ratio  budget       distance",
+        "work  gradwright  torch  ratio  budget       distance",
         "mul      1 us   2 us  0.50x   0.60x  0.10 to spare",
         "failed: block: RuntimeError: no",
     ]

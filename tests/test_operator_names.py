@@ -15,7 +15,15 @@ import yaml
 
 from support.documents import ROOT
 
-CORE = ("codegen", "runtime/base", "runtime/call", "gradwright/func", "runtime/graph", "runtime/load")
+CORE = (
+    "codegen",
+    "runtime/base",
+    "runtime/call",
+    "runtime/batching",
+    "runtime/graph",
+    "runtime/load",
+    "gradwright/func",
+)
 
 # Words that only look like names of operators: by the module, and the function, class or table in it that has them, and
 # what they are there.
@@ -72,6 +80,9 @@ EXCEPTIONS = {
     "codegen/words.py: DTYPE_GROUPS": "a group of dtypes",
     "codegen/words.py: PROPERTIES": "properties that are proven",
     "codegen/words.py: TAGS": "a tag",
+    "runtime/base/arrays.py: _PARTS": "parts of complex numbers",
+    "runtime/base/arrays.py: narrowed": "parts of complex numbers",
+    "runtime/base/arrays.py: widened": "parts of complex numbers",
     "runtime/base/dtypes.py: _KIND_NAMES": "a kind of dtypes",
     "runtime/base/overriding.py: CALLED": "intrinsics of formulas",
     "runtime/base/state.py: Mark": "an attribute",

@@ -68,7 +68,7 @@ class FastPathArgument:
 class GuardKind(Enum):
     """What has to hold for the fast path, in the order in which it is asked.
 
-    The values are what `runtime.native.explain` reads (`generated/guards.py`).
+    The values are what `native.explain` reads (`generated/guards.py`).
     """
 
     PLAIN = "plain"

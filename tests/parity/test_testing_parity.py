@@ -60,7 +60,7 @@ def outcome(call: Callable[[], None]) -> Any:
     try:
         call()
     except Exception as error:
-        return type(error).__name__, str(error).replace("torch.", "runtime.").splitlines()
+        return type(error).__name__, str(error).replace("torch.", "gradwright.").splitlines()
     return None
 
 

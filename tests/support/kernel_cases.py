@@ -73,7 +73,7 @@ def compare(text: str, arrays: dict[str, np.ndarray], dtype: str = "float32") ->
         if not isinstance(other, torch.Tensor):
             assert mine == other
             continue
-        assert str(mine.dtype).removeprefix("runtime.") == str(other.dtype).removeprefix("torch.")
+        assert str(mine.dtype).removeprefix("gradwright.") == str(other.dtype).removeprefix("torch.")
         assert tuple(mine.shape) == tuple(other.shape)
         if "16" in str(mine.dtype):
             tolerance = 2e-2 if "bfloat16" in str(mine.dtype) else 2e-3

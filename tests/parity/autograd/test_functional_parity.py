@@ -55,7 +55,7 @@ def outcome(body: Body, module: Any) -> Any:
     try:
         return described(body(module, module.autograd.functional, inputs(module)))
     except Exception as error:
-        text = str(error).replace("torch.", "runtime.").replace("isonly", "is only").removeprefix("vmap: ")
+        text = str(error).replace("torch.", "gradwright.").replace("isonly", "is only").removeprefix("vmap: ")
         return type(error).__name__, text.replace("Only Tensors", "only Tensors")
 
 

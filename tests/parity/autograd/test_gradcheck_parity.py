@@ -125,7 +125,9 @@ def verdict(check: Callable[..., Any], function: Any, inputs: Any, options: dict
         try:
             return check(function, inputs, **options), ""
         except Exception as error:
-            return type(error).__name__, str(error).replace("runtime.", "torch.").replace(", grad_fn=<CopySlices>", "")
+            return type(error).__name__, str(error).replace("gradwright.", "torch.").replace(
+                ", grad_fn=<CopySlices>", ""
+            )
 
 
 @pytest.mark.parametrize("fast", [False, True])

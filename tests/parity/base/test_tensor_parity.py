@@ -20,7 +20,7 @@ NAMES = [d.name for d in (*dtypes.ALL_DTYPES, dtypes.complex32)]
 def answer(function, *args):
     """The result's text, or the class of the error."""
     try:
-        return str(function(*args)).replace("torch.", "runtime.")
+        return str(function(*args)).replace("torch.", "gradwright.")
     except (RuntimeError, TypeError, ValueError, OverflowError) as error:
         return type(error)
 
@@ -104,7 +104,7 @@ def test_printing(shape, options):
                 if dtype[0] not in "c":
                     array = array.real
                 array = np.asarray(np.abs(array) % 100 if dtype[0] == "u" else array).astype(dtype)
-                expected = repr(torch.from_numpy(array)).replace("torch.", "runtime.")
+                expected = repr(torch.from_numpy(array)).replace("torch.", "gradwright.")
                 got = repr(creation.from_numpy(array))
                 if "dtype" in expected:  # our prefix is longer, so the line may be broken elsewhere
                     expected, got = ("".join(text.split()) for text in (expected, got))

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.parity
 
 def said(text: Any) -> str:
     """A text with the names that PyTorch has."""
-    return str(text).replace("runtime.", "torch.")
+    return str(text).replace("gradwright.", "torch.")
 
 
 def texts(module: Any) -> list[str]:

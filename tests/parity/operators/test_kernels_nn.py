@@ -249,7 +249,7 @@ def compare(text: str) -> None:
         return
     assert len(results(found)) == len(results(wanted))
     for mine, other in zip(results(found), results(wanted), strict=True):
-        assert str(mine.dtype).removeprefix("runtime.") == str(other.dtype).removeprefix("torch.")
+        assert str(mine.dtype).removeprefix("gradwright.") == str(other.dtype).removeprefix("torch.")
         assert tuple(mine.shape) == tuple(other.shape)
         tolerance = 2e-3 if "16" in str(mine.dtype) else 2e-5
         np.testing.assert_allclose(
@@ -284,7 +284,7 @@ def test_conversion(text: str) -> None:
     wanted, their_error = evaluate(f"to({text})", theirs)
     assert error == their_error
     if error is None:
-        assert str(found.dtype).removeprefix("runtime.") == str(wanted.dtype).removeprefix("torch.")
+        assert str(found.dtype).removeprefix("gradwright.") == str(wanted.dtype).removeprefix("torch.")
         np.testing.assert_array_equal(found.detach().numpy(), wanted.detach().numpy())
         for names, result in ((ours, found), (theirs, wanted)):
             names["same"] = result is names[text[0]]
@@ -334,7 +334,7 @@ def test_random(text: str) -> None:
     if error is not None:
         return
     for mine, other in zip(results(found), results(wanted), strict=True):
-        assert str(mine.dtype).removeprefix("runtime.") == str(other.dtype).removeprefix("torch.")
+        assert str(mine.dtype).removeprefix("gradwright.") == str(other.dtype).removeprefix("torch.")
         assert tuple(mine.shape) == tuple(other.shape)
         if mine.numel() >= 1000:
             array, reference = mine.detach().numpy().astype(complex), other.detach().numpy().astype(complex)

@@ -347,10 +347,10 @@ def test_errors(line: str) -> None:
 @pytest.mark.parametrize("line", lines(TEXTS))
 def test_texts(line: str) -> None:
     mine, theirs = (repr(eval(line, names(library))) for library in (gradwright, torch))
-    assert mine.replace("runtime.", "torch.").split() == theirs.split()
+    assert mine.replace("gradwright.", "torch.").split() == theirs.split()
     # Where a line does not end earlier because a name is longer.
     if "dtype" not in theirs:
-        assert mine.replace("layout=runtime.", "layout=torch.").splitlines()[:-1] == theirs.splitlines()[:-1]
+        assert mine.replace("layout=gradwright.", "layout=torch.").splitlines()[:-1] == theirs.splitlines()[:-1]
 
 
 # -- gradients of tables

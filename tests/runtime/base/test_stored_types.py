@@ -68,8 +68,8 @@ def test_elements_are_moved_and_compared(kind: dtype) -> None:
     assert (
         gradwright.full((2,), 2, dtype=kind).tolist() == gradwright.ones(2, dtype=kind).fill_(2).tolist() == [2.0, 2.0]
     )
-    assert repr(x) == f"tensor([1., 2., 4., 8.], dtype=runtime.{kind.name})"
-    assert x.type() == f"runtime.{kind.scalar_name}Tensor"
+    assert repr(x) == f"tensor([1., 2., 4., 8.], dtype=gradwright.{kind.name})"
+    assert x.type() == f"gradwright.{kind.scalar_name}Tensor"
 
 
 @pytest.mark.parametrize("kind", [*FLOAT8_DTYPES, *OPAQUE_DTYPES], ids=str)

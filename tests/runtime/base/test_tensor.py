@@ -83,7 +83,7 @@ class TestData:
         assert last.is_contiguous(memory_format=channels_last)
         assert not last.is_contiguous(memory_format=channels_last_3d)
         assert not last.is_contiguous()
-        with pytest.raises(TypeError, match=r"must be runtime\.memory_format, not int"):
+        with pytest.raises(TypeError, match=r"must be gradwright\.memory_format, not int"):
             last.is_contiguous(memory_format=3)
 
     def test_storage_offset(self):
@@ -98,7 +98,7 @@ class TestData:
         assert inner._is_view()
 
     def test_the_type_of_a_tensor_can_be_asked_for_by_name(self):
-        with pytest.raises(ValueError, match=r"invalid type: 'runtime\.Nothing'"):
+        with pytest.raises(ValueError, match=r"invalid type: 'gradwright\.Nothing'"):
             make(1.0).type("gradwright.Nothing")
         x = make(1.0)
         assert x.type(dtypes.float32) is x

@@ -1,0 +1,1 @@
+from runtime.native import *  # noqa: F403
