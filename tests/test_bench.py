@@ -102,7 +102,7 @@ def test_reports() -> None:
     assert text.getvalue().splitlines() == [
         "threads 1",
         "work  gradwright  torch  ratio  budget       distance",
-        "mul      1 us   2 us  0.50x   0.60x  0.10 to spare",
+        "mul         1 us   2 us  0.50x   0.60x  0.10 to spare",
         "failed: block: RuntimeError: no",
     ]
     with redirect_stdout(io.StringIO()) as text:
