@@ -3,7 +3,7 @@
 import gradwright as torch
 from gradwright import nn
 from gradwright.autograd import Function
-from runtime.graph.function import once_differentiable
+from gradwright.autograd.function import once_differentiable
 
 
 class LinearFunction(Function):
