@@ -1,6 +1,4 @@
-"""Tensors on devices that packages bring, see `docs/backend.md`; and what PyTorch keeps under this name: flags of
-libraries, most of which are not there.
-"""
+"""What PyTorch keeps under this name: flags of libraries, most of which are not there."""
 
 from __future__ import annotations
 
