@@ -275,7 +275,7 @@ class _Running:
         import gradwright
         from runtime.base.handles import watch
 
-        self.runtime = gradwright
+        self.library = gradwright
         self.values: list[Any] = []
         self.leaves: list[int] = []
         self.names: dict[int, str] = {}
@@ -302,10 +302,10 @@ class _Running:
             items = [self.argument(item) for item in given["tuple"]]
             return tuple(value for value, _ in items), f"({''.join(text + ', ' for _, text in items)})"
         if "elements" in given:
-            made = self.runtime.tensor(given["elements"], dtype=getattr(self.runtime, given["dtype"]))
-            return made, f"gradwright.tensor({given['elements']!r}, dtype=runtime.{given['dtype']})"
+            made = self.library.tensor(given["elements"], dtype=getattr(self.library, given["dtype"]))
+            return made, f"gradwright.tensor({given['elements']!r}, dtype=gradwright.{given['dtype']})"
         if "dtype" in given and "shape" not in given:
-            return getattr(self.runtime, given["dtype"]), f"runtime.{given['dtype']}"
+            return getattr(self.library, given["dtype"]), f"gradwright.{given['dtype']}"
         if "float" in given:
             return float(given["float"]), f"float({given['float']!r})"
         if "complex" in given:
@@ -339,12 +339,12 @@ class _Running:
         try:
             with ExitStack() as stack:
                 if mode == "anomaly":
-                    stack.enter_context(self.runtime.autograd.set_detect_anomaly(True))
+                    stack.enter_context(self.library.autograd.set_detect_anomaly(True))
                 elif mode == "saved_hooks":
-                    hooks = self.runtime.autograd.graph.saved_tensors_hooks
+                    hooks = self.library.autograd.graph.saved_tensors_hooks
                     stack.enter_context(hooks(lambda t: t * 1, lambda t: t))
                 elif mode is not None and mode != "explain":
-                    stack.enter_context(getattr(self.runtime, mode)())
+                    stack.enter_context(getattr(self.library, mode)())
                 if mode == "explain":
                     from runtime import native
 
@@ -362,7 +362,7 @@ class _Running:
             names = [self.add(t) for t in _tensors(result)]
             self.outcome.append([self.told(self.values[int(name[1:])]) for name in names] or repr(result))
             known = {"no_grad", "enable_grad", "inference_mode"}
-            prefix = f"with runtime.{mode}(): " if mode in known else f"with {mode}: " if mode else ""
+            prefix = f"with gradwright.{mode}(): " if mode in known else f"with {mode}: " if mode else ""
             targets = ", ".join(names) + (", = " if isinstance(result, list | tuple) else " = ") if names else ""
             self.lines.append(f"{prefix}{targets}{text}")
         self.outcome.append([self.state(t) for t in self.values])
@@ -378,18 +378,18 @@ class _Running:
         base = info.name.partition(".")[0]
         if form == "keywords":
             names = [p.name for p in getattr(operators, f"{info.function}_op").signature.parameters]
-            moved = range(1 if base in dir(self.runtime.Tensor) else 0, len(pairs))
+            moved = range(1 if base in dir(self.library.Tensor) else 0, len(pairs))
             named |= {names[i]: pairs[i] for i in moved if i < len(names)}
             pairs = [pair for i, pair in enumerate(pairs) if i not in moved or i >= len(names)]
             form = "packet"
         if form == "inplace":
             base = str(info.inplace).partition(".")[0]
-        if form in ("method", "inplace") and pairs and isinstance(pairs[0][0], self.runtime.Tensor):
+        if form in ("method", "inplace") and pairs and isinstance(pairs[0][0], self.library.Tensor):
             (owner, text), *pairs = pairs
         elif form == "function":
             owner, text, base = operators, "operators", info.function
         else:
-            owner, text, base = self.runtime.ops, "gradwright.ops", info.name.partition(".")[0]
+            owner, text, base = self.library.ops, "gradwright.ops", info.name.partition(".")[0]
         words = [text for _, text in pairs] + [f"{name}={value[1]}" for name, value in named.items()]
         args, kwargs = [value for value, _ in pairs], {name: value for name, (value, _) in named.items()}
         return (lambda: getattr(owner, base)(*args, **kwargs)), f"{text}.{base}({', '.join(words)})"
@@ -416,7 +416,7 @@ class _Running:
     def _backward(self, step: Mapping[str, Any]) -> tuple[Any, str]:
         tensor, text = self.argument(step["on"])
         keep = step["retain"]
-        grad = self.runtime.ones_like(tensor.detach())
+        grad = self.library.ones_like(tensor.detach())
         return (lambda: tensor.backward(grad, keep)), f"{text}.backward(gradwright.ones_like({text}), {keep})"
 
     def end(self, end: Mapping[str, Any]) -> None:
@@ -428,9 +428,9 @@ class _Running:
         root, how, text = self.values[place], end["how"], f"v{place}"
         leaves = [self.values[i] for i in self.leaves]
         names = f"[{', '.join(f'v{i}' for i in self.leaves)}]"
-        grad = self.runtime.ones_like(root.detach())
+        grad = self.library.ones_like(root.detach())
         words = f"{text}, gradwright.ones_like({text})"
-        autograd = self.runtime.autograd
+        autograd = self.library.autograd
         if how in ("grad", "create_graph"):
             create = how == "create_graph"
             found: list[Any] = []
@@ -445,7 +445,7 @@ class _Running:
             again = [g for g in found if g is not None and g.requires_grad]
             for g in again:
                 self.perform(
-                    lambda g=g: g.backward(self.runtime.ones_like(g.detach()), retain_graph=True), "the same of each"
+                    lambda g=g: g.backward(self.library.ones_like(g.detach()), retain_graph=True), "the same of each"
                 )
         elif how == "inputs":
             self._run_backward(words, root, grad, inputs=leaves[:2])
@@ -456,7 +456,7 @@ class _Running:
 
     def _run_backward(self, words: str, root: Any, grad: Any, **options: Any) -> None:
         written = ", ".join(f"{name}={value if name != 'inputs' else 'leaves[:2]'}" for name, value in options.items())
-        call = partial(self.runtime.autograd.backward, [root], [grad], **options)
+        call = partial(self.library.autograd.backward, [root], [grad], **options)
         self.perform(call, f"gradwright.autograd.backward({words}, {written})")
 
     # -- what is compared

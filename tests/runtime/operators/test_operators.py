@@ -1,6 +1,6 @@
 """Every operator, driven by the registry: an operator is tested by being declared.
 
-What is proven of derivatives and variants is in tests/runtime/verify.
+What is proven of derivatives and variants is in tests/gradwright/verify.
 """
 
 from __future__ import annotations
