@@ -19,6 +19,7 @@ import pytest
 
 import generated
 import gradwright
+import runtime
 from gradwright import Tensor
 from gradwright.autograd import Function, grad
 from runtime.base import modes
@@ -26,7 +27,7 @@ from runtime.call import registered
 from runtime.graph.node import accumulator
 from runtime.native import is_available
 
-OURS = (str(Path(gradwright.__file__).parent), str(Path(generated.__file__).parent))
+OURS = tuple(str(Path(package.__file__ or "").parent) for package in (gradwright, generated, runtime))
 State = dict[str, Any]
 Action = Callable[[State], Any]
 
