@@ -34,6 +34,8 @@ _OWN = frozenset((
     "as_torch", "codegen", "comparing", "conditional", "examples", "files", "lowrank", "missing",
     "names", "native", "other_devices", "publishing", "settings", "symbols", "verify",
 ))  # fmt: skip
+# Modules of the engine that PyTorch has.
+_OF_THE_ENGINE = frozenset(first for name, first in ALIASES.items() if name not in _OWN)
 
 
 def install() -> None:
@@ -59,11 +61,11 @@ def install() -> None:
 
 
 def kind_of(name: str) -> type[ModuleType]:
-    """The class of a module: of one that PyTorch has and we have here, or an ordinary one."""
+    """The class of a module: of one that PyTorch has as well, or an ordinary one."""
     head, _, rest = name.partition(".")
     part = rest.partition(".")[0]
-    ours = part not in _OWN if head == _LIBRARY else part not in _OWN and name in ALIASES.values()
-    return Surface if ours else ModuleType
+    is_shown = part not in _OWN if head == _LIBRARY else f"{head}.{part}" in _OF_THE_ENGINE
+    return Surface if is_shown else ModuleType
 
 
 class _TorchNames(MetaPathFinder):

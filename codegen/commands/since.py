@@ -23,7 +23,7 @@ from codegen.words import counted
 
 # What rules run on, and no rule names.
 _SOURCES = (".py", ".cpp", ".hpp")
-_FOLDERS = ("runtime", "codegen")
+_FOLDERS = ("runtime", "gradwright", "codegen")
 # Of files that are named in a line.
 _NAMED = 3
 OK, ERRORS, USAGE = 0, 1, 2
@@ -131,7 +131,8 @@ def _besides(paths: Paths, then: Paths) -> tuple[str, ...]:
 
 
 def _others(paths: Paths) -> Iterator[tuple[str, bytes]]:
-    named = {path for kind in PartKind for part in paths.functions(kind) for path, _, _ in part.files()}
+    parts = (*(part for kind in PartKind for part in paths.functions(kind)), paths.array_functions)
+    named = {path for part in parts for path, _, _ in part.files()}
     for folder in _folders(paths):
         for path in sorted(folder.rglob("*")):
             if path.suffix in _SOURCES and path not in named and paths.output not in path.parents:

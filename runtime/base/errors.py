@@ -7,6 +7,8 @@ from typing import Final
 
 import numpy as np
 
+from runtime.base.identity import PACKAGES
+
 
 class LinAlgError(RuntimeError):
     """A matrix that has no inverse, or not the factors that were asked for."""
@@ -69,10 +71,6 @@ def _is_our_own(error: Exception) -> bool:
     while trace.tb_next is not None:
         trace = trace.tb_next
     package = trace.tb_frame.f_globals.get("__name__", "").partition(".")[0]
-    if package in (
-        "runtime",
-        "generated",
-        "gradwright",
-    ):  # where a library's function in C raised it, the last frame is ours
+    if package in PACKAGES:  # where a library's function in C raised it, the last frame is ours
         return trace.tb_frame.f_code.co_code[trace.tb_lasti] == _RAISE
     return package not in _LIBRARIES

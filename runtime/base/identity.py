@@ -7,3 +7,6 @@ is printed. Who prints reads it from this module each time.
 from __future__ import annotations
 
 name = "gradwright"
+
+# The packages whose frames are ours; behind the last one of them stands what the user wrote, or a library.
+PACKAGES = frozenset(("generated", "gradwright", "runtime"))

@@ -13,12 +13,10 @@ import numpy as np
 
 from runtime.base import modes
 from runtime.base.errors import flag
+from runtime.base.identity import PACKAGES
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.graph.node import Node
-
-# Frames of these packages are ours: the user's call is the last one before them.
-_OURS = ("runtime", "generated", "gradwright")
 
 _TRACEBACK = "traceback_"
 _PARENT = "parent_"
@@ -139,7 +137,7 @@ def _user_level() -> int:
     """How many frames up from the caller, itself the first, the user's call is."""
     frame: FrameType | None = sys._getframe(1)
     level = 1
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _OURS:
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in PACKAGES:
         frame = frame.f_back
         level += 1
     return level

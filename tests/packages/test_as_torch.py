@@ -79,6 +79,17 @@ print(g.float32, g.Tensor.__module__, type(g).__name__, type(g.nn).__name__)
     assert programs.run(program) == "gradwright.float32 runtime.base.tensor module module\n"
 
 
+def test_modules_that_pytorch_has_tell_what_they_lack() -> None:
+    program = """
+import codegen, torch, torch.sparse, torch.nn, gradwright.files, runtime.native, runtime.base.tensor
+torch.nn.Linear, torch.sparse.mm, gradwright.files.load  # they are loaded when they are looked into
+shown = (torch, torch.nn, torch.sparse, torch.random, torch.functional)
+others = (codegen, gradwright.files, runtime.native, runtime.base.tensor)
+print({type(each).__name__ for each in shown}, {type(each).__name__ for each in others})
+"""
+    assert programs.run(INSTALL + program) == "{'Surface'} {'module'}\n"
+
+
 def test_paths_of_modules_are_those_of_pytorch() -> None:
     program = """
 from torch.nn.modules.linear import Linear

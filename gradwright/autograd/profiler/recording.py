@@ -18,12 +18,12 @@ import numpy as np
 from gradwright.autograd.profiler.event_list import EventList
 from gradwright.autograd.profiler.events import MEMORY_EVENT_NAME, FunctionEvent, Scope
 from gradwright.autograd.profiler.observing import Call
+from runtime.base.identity import PACKAGES
 from runtime.base.memory import owner_of
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.graph.node import Node
 
-_OWN_PACKAGES = frozenset(("generated", "gradwright", "runtime"))
 _STEP_NAME = "ProfilerStep#"
 
 _next_thread: Callable[[], int] = itertools.count(1).__next__
@@ -236,7 +236,7 @@ def _python_stack() -> list[str]:
     entries = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] not in _OWN_PACKAGES:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in PACKAGES:
             code = frame.f_code
             entries.append(f"{_short_path(code.co_filename)}({frame.f_lineno}): {code.co_name}")
         frame = frame.f_back

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from codegen.commands import since
 from codegen.commands.init import init
 from codegen.commands.main import main
 from codegen.commands.since import touched
+from codegen.paths import project_paths
 from codegen.project import read_project
 from codegen.source import Diagnostics
 from support.own_packages import Project
@@ -175,6 +177,13 @@ def test_other_files_are_named(project: Project, capsys: pytest.CaptureFixture[s
         "warning: not looked at is what these change, which no rule names: mylib/__init__.py\n"
         "no rule has changed since HEAD\n"
     )
+
+
+def test_rules_of_the_project_itself_rest_on_its_packages() -> None:
+    """But for what the rules name: kernels, helpers, and the functions on arrays that these share."""
+    others = {name for name, _ in since._others(project_paths())}
+    assert {"gradwright/verify/table.py", "runtime/graph/engine.py", "codegen/pipeline.py"} <= others
+    assert not {"runtime/kernels/grid.py", "runtime/helpers/grid.py", "runtime/base/arrays.py"} & others
 
 
 def test_a_project_in_a_folder_of_a_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
