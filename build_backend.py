@@ -18,6 +18,7 @@ from scikit_build_core.build import build_sdist, get_requires_for_build_sdist
 
 from codegen import extension
 from codegen.commands import toolchain
+from codegen.module_names import PUBLIC_PACKAGE, with_long_names
 
 # There is no hook that prepares metadata: only the build itself tells whether the wheel belongs to one platform.
 __all__ = [
@@ -32,8 +33,14 @@ __all__ = [
 Settings = Mapping[str, str | list[str]]
 
 ROOT = Path(__file__).resolve().parent
-# Packed as `generated` (pyproject.toml).  Not the checkout's own, which may hold an extension of the checkout.
-STAGE = ROOT / "build" / "wheel" / "generated"
+# What a wheel has in site-packages (pyproject.toml).
+STAGE = ROOT / "build" / "wheel" / PUBLIC_PACKAGE
+# Not the checkout's own, which may hold an extension of the checkout, and imports modules by other names.
+OUTPUT = STAGE / "generated"
+# The packages by hand, and where they lie in the wheel.
+PACKAGES = {PUBLIC_PACKAGE: STAGE, "codegen": STAGE / "codegen", "runtime": STAGE / "runtime"}
+# What lies at the root of a checkout; an installed codegen finds it in its own folder.
+DATA = ("native_functions.yaml", "derivatives.yaml", "examples.txt", "pytorch_helpers.yaml", "templates")
 # Of the generator; the native core needs NumPy's headers.
 REQUIRES = ["numpy>=2.1", "PyYAML>=6.0", "Jinja2>=3.1", "rich>=13.0"]
 
@@ -71,11 +78,15 @@ def build_wheel(
     Raises:
         RuntimeError: The generator found errors in the YAML.
     """
-    _generate()
+    _put_together()
     given = dict(config_settings or {})
     reason = _why_not()
     if reason is None:
-        native = {"cmake.define.GRADWRIGHT_OUTPUT": str(STAGE), "cmake.define.GRADWRIGHT_MODULE": _module_name()}
+        native = {
+            "cmake.define.GRADWRIGHT_OUTPUT": str(OUTPUT),
+            "cmake.define.GRADWRIGHT_MODULE": _module_name(),
+            "cmake.define.GRADWRIGHT_PREFIX": f"{PUBLIC_PACKAGE}.",
+        }
         try:
             return build.build_wheel(wheel_directory, {**native, **given}, metadata_directory)
         except SystemExit:  # of scikit-build-core, which has shown what the compiler said
@@ -93,15 +104,29 @@ def _why_not() -> str | None:
 
 
 def _module_name() -> str:
-    name = extension.file_name(STAGE, ROOT)
+    name = extension.file_name(OUTPUT, ROOT)
     assert name is not None, "the generator leaves a manifest"
     return name
 
 
-def _generate() -> None:
+def _put_together() -> None:
+    """Make the folder that a wheel holds: the packages, with the names by which they import each other there."""
     shutil.rmtree(STAGE, ignore_errors=True)
+    for package, place in PACKAGES.items():
+        shutil.copytree(ROOT / package, place, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in STAGE.rglob("*.py*"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(with_long_names(text, file.suffix), encoding="utf-8")
+    for name in DATA:
+        place = STAGE / "codegen" / "data" / name
+        place.parent.mkdir(exist_ok=True)
+        (shutil.copytree if (ROOT / name).is_dir() else shutil.copy)(ROOT / name, place)
+    _generate()
+
+
+def _generate() -> None:
     finished = subprocess.run(
-        [sys.executable, "-m", "codegen", "generate", "--no-verify", "--out", str(STAGE)],
+        [sys.executable, "-m", "codegen", "generate", "--no-verify", "--long-names", "--out", str(OUTPUT)],
         cwd=ROOT,
         # The interpreter of the build does not have the source tree on its path when it runs in isolation.
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])},
@@ -111,4 +136,4 @@ def _generate() -> None:
     )
     if finished.returncode != 0:
         raise RuntimeError(f"python -m codegen failed, so there is nothing to pack:\n{finished.stdout}")
-    shutil.rmtree(STAGE / "__pycache__", ignore_errors=True)  # an installer makes its own
+    shutil.rmtree(OUTPUT / "__pycache__", ignore_errors=True)  # an installer makes its own

@@ -10,13 +10,15 @@ import os
 from binascii import crc32
 from collections.abc import Iterable
 
+from codegen.module_names import PREFIX
+
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
 # What some editors put at the start of UTF-8.
 MARK = b"\xef\xbb\xbf"
 # Raised when emission changes in a way that makes older output unusable.
-FORMAT = 4
+FORMAT = 5
 # What generated code may count on in the runtime. Raised when code that was generated before would fail or go wrong:
 # packages carry the number that they were generated for, and are refused by another.
 INTERFACE = 1
@@ -36,8 +38,13 @@ def input_files() -> tuple[str, str]:
 
 
 def root_folder() -> str:
-    """The root of the checkout, or the folder that the packages are installed in."""
+    """The folder with the inner packages: the root of the checkout, or that of the installed package."""
     return os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+
+
+def import_folder() -> str:
+    """The folder that Python finds the packages in: the root of the checkout, or site-packages."""
+    return os.path.dirname(root_folder()) if PREFIX else root_folder()
 
 
 def shown_path(path: str | os.PathLike[str], root: str | os.PathLike[str] | None = None) -> str:

@@ -93,7 +93,9 @@ def rules(paths: Paths) -> Mapping[str, str]:
 @functools.cache
 def source_hash(paths: Paths, target: str) -> str:
     """A hash over everything that the output depends on: the YAML, the generator, templates, signatures of kernels."""
-    digest = hashlib.sha256(f"{target} {paths.package} {paths.namespace} {paths.base is None}".encode())
+    digest = hashlib.sha256(
+        f"{target} {paths.package} {paths.namespace} {paths.base is None} {paths.long_names}".encode()
+    )
     for path in _sources(paths, target):
         digest.update(f"\0{path.name}\0".encode())
         digest.update(content(path))

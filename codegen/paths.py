@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.inputs import data_folder, shown_path
+from codegen.module_names import PREFIX, PUBLIC_PACKAGE
 from codegen.words import BUILT_IN_NAMESPACE
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
@@ -79,6 +80,7 @@ class Paths:
     package: str = BASE
     namespace: str = BUILT_IN_NAMESPACE
     backends: tuple[tuple[str, Path], ...] = ()  # dispatch keys that a package brings, and their files
+    long_names: bool = bool(PREFIX)  # whether the output imports modules by the names that they have in a wheel
 
     def for_target(self, target: str) -> Paths:
         """The same with the output folder of one target.
@@ -129,7 +131,7 @@ class Paths:
     @property
     def public_package(self) -> Path:
         """The package with PyTorch's names, whose modules hide operators of their names."""
-        return self.runtime.parent / "gradwright"
+        return self.runtime.parent if PREFIX else self.runtime.parent / PUBLIC_PACKAGE
 
     @property
     def functions_by_hand(self) -> PythonPart:

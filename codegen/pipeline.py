@@ -21,6 +21,7 @@ from codegen.derive.numbers import Numbers
 from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
 from codegen.fingerprints import fingerprints
 from codegen.inputs import MANIFEST
+from codegen.module_names import with_long_names
 from codegen.output import manifest_text
 from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, PartKind, Paths, project_paths
 from codegen.plan.memory import Array
@@ -257,6 +258,8 @@ def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     made = with_base(made, paths, target)
     for name in (target, *_BESIDE.get(target, ())):
         files.update(_target(name).emit(made, paths))
+    if paths.long_names:
+        files = {name: with_long_names(text, Path(name).suffix) for name, text in files.items()}
     files[MANIFEST] = manifest_text(paths, target, summary(made), files, made.rules)
     return files
 
@@ -290,7 +293,7 @@ _BESIDE = {"python": ("docs",)}
 
 
 def _target(name: str) -> Target:
-    target: Target = importlib.import_module(f"codegen.targets.{name}.target")
+    target: Target = importlib.import_module(f"{__package__}.targets.{name}.target")
     return target
 
 

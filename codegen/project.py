@@ -120,6 +120,7 @@ class _Table:
             package=f"{name}.{'.'.join(output.relative_to(folder).parts)}",
             namespace=namespace,
             backends=backends,
+            long_names=True,
         )
 
     def _package(self, values: Mapping[str, Any]) -> tuple[str, Path] | None:

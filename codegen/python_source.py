@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from codegen.codes import Code
+from codegen.module_names import short_name
 from codegen.paths import PythonPart
 from codegen.source import CONFLICT_HINT, Diagnostics, SourceFile, Span, find_conflict
 
@@ -172,9 +173,12 @@ def _module(name: str, file: SourceFile, tree: ast.Module) -> PythonModule:
     imports: dict[str, tuple[str, str | None]] = {}
     for statement in tree.body:
         if isinstance(statement, ast.Import):
-            imports |= {item.asname or item.name.partition(".")[0]: (item.name, None) for item in statement.names}
+            imports |= {
+                item.asname or item.name.partition(".")[0]: (short_name(item.name), None) for item in statement.names
+            }
         elif isinstance(statement, ast.ImportFrom):
-            imports |= {item.asname or item.name: (statement.module or "", item.name) for item in statement.names}
+            origin = short_name(statement.module or "")
+            imports |= {item.asname or item.name: (origin, item.name) for item in statement.names}
     return PythonModule(name, file, functions, imports, dict(_definitions(tree)))
 
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 import sys as _sys
 from typing import TYPE_CHECKING
 
-from gradwright import names as _names
+from codegen.version import VERSION as _VERSION
+from gradwright.names import first_name as _first_name
+from runtime.base.aliases import AliasFinder as _AliasFinder
+from runtime.base.lazy import load_lazily as _load_lazily
+from runtime.base.lazy import load_the_rest_lazily as _load_the_rest_lazily
+from runtime.load.collector import paused as _collector_paused
 
-_names.check_packages()
-
-from codegen.version import VERSION as _VERSION  # noqa: E402
-from runtime.base.aliases import AliasFinder as _AliasFinder  # noqa: E402
-from runtime.base.lazy import load_lazily as _load_lazily  # noqa: E402
-from runtime.base.lazy import load_the_rest_lazily as _load_the_rest_lazily  # noqa: E402
-from runtime.load.collector import paused as _collector_paused  # noqa: E402
-
-_sys.meta_path.append(_AliasFinder(_names.first_name))
+# Before what looks into folders: it would load a module of an aliased package once more, under the second name.
+_sys.meta_path.insert(0, _AliasFinder(_first_name))
 
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:

@@ -34,5 +34,10 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
+def gradwright() -> int:
+    """The command `gradwright`: the exit status."""
+    return run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else main()
+
+
 if __name__ == "__main__":
-    sys.exit(run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else main())
+    sys.exit(gradwright())

@@ -15,6 +15,7 @@ from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
 
+from codegen.module_names import INNER_PACKAGES, PREFIX, PUBLIC_PACKAGE
 from gradwright.missing import MissingModule, Surface
 from gradwright.names import ALIASES
 from gradwright.torch_version import TorchVersion
@@ -23,7 +24,7 @@ from runtime.base.aliases import AliasLoader
 from runtime.base.dtypes import dtype
 from runtime.base.tensor import Tensor
 
-_TORCH, _LIBRARY = "torch", "gradwright"
+_TORCH, _LIBRARY = "torch", PUBLIC_PACKAGE
 # Packages of PyTorch beside it, and the module that has their names.
 _BESIDE = {"functorch": "gradwright.func"}
 # The release of PyTorch whose names these are, as libraries ask for it.
@@ -31,8 +32,8 @@ VERSION = "2.13.0"
 
 # Parts of `gradwright` under names that mean nothing, or something else, in PyTorch.
 _OWN = frozenset((
-    "as_torch", "codegen", "comparing", "conditional", "examples", "files", "lowrank", "missing",
-    "names", "native", "other_devices", "publishing", "settings", "symbols", "verify",
+    "as_torch", "comparing", "conditional", "examples", "files", "lowrank", "missing",
+    "names", "native", "other_devices", "publishing", "settings", "symbols", "verify", *INNER_PACKAGES,
 ))  # fmt: skip
 # Modules of the engine that PyTorch has.
 _OF_THE_ENGINE = frozenset(first for name, first in ALIASES.items() if name not in _OWN)
@@ -62,9 +63,11 @@ def install() -> None:
 
 def kind_of(name: str) -> type[ModuleType]:
     """The class of a module: of one that PyTorch has as well, or an ordinary one."""
-    head, _, rest = name.partition(".")
+    inner = name.removeprefix(PREFIX)
+    package = name if inner.partition(".")[0] not in INNER_PACKAGES else inner
+    head, _, rest = package.partition(".")
     part = rest.partition(".")[0]
-    is_shown = part not in _OWN if head == _LIBRARY else f"{head}.{part}" in _OF_THE_ENGINE
+    is_shown = part not in _OWN if head == _LIBRARY else f"{PREFIX}{head}.{part}" in _OF_THE_ENGINE
     return Surface if is_shown else ModuleType
 
 

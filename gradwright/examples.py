@@ -21,6 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.module_names import GENERATED
 from codegen.writing import write_text
 from runtime.call.failures import yaml_of
 
@@ -85,7 +86,7 @@ def _last_digit(match: re.Match[str]) -> float:
     return float(1.01 * 10.0 ** (int(match["exponent"] or 0) - len(fraction)))
 
 
-def outcomes(package: str = "generated") -> Iterator[Outcome]:
+def outcomes(package: str = GENERATED) -> Iterator[Outcome]:
     """The examples of all packets of a generated package, run one after another."""
     importlib.import_module(package)
     packets = importlib.import_module(f"{package}.packets").PACKETS
@@ -110,7 +111,7 @@ def _printed(source: str, names: dict[str, object]) -> str:
     return "".join(f"{line or doctest.BLANKLINE_MARKER}\n" for line in stream.getvalue().splitlines())
 
 
-def file_of(package: str = "generated") -> str:
+def file_of(package: str = GENERATED) -> str:
     """Where the results of a package's examples are written down."""
     return os.path.join(os.path.dirname(yaml_of(package)), FILE)
 
@@ -120,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m gradwright.examples", description="Runs the examples of operators."
     )
-    parser.add_argument("package", nargs="?", default="generated", help="generated (default), or mylib._generated")
+    parser.add_argument("package", nargs="?", default=GENERATED, help="%(default)s (default), or mylib._generated")
     parser.add_argument("--update", action="store_true", help=f"write what they print to {FILE}")
     arguments = parser.parse_args(argv)
     found = list(outcomes(arguments.package))

@@ -8,13 +8,16 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+from codegen.module_names import PREFIX
+from runtime.base.identity import PACKAGES
+
 # Kernels meet zero and infinity as PyTorch's do, without warnings.  General calls run under `errstate`; the fast path
 # has no time for that, so warnings that NumPy raises from our own modules are filtered, and no others.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"(runtime|generated|gradwright)\.")
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=rf"({'|'.join(PACKAGES)})\.")
 
 from runtime.base.lazy import load_lazily  # noqa: E402
 
 load_lazily(__name__, ("sparse",))
 
-if not TYPE_CHECKING:
+if not TYPE_CHECKING and not PREFIX:  # a wheel has no package of this name
     from runtime.load.old_names import attribute as __getattr__  # noqa: F401

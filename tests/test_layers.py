@@ -19,6 +19,7 @@ from support.documents import ROOT
 
 LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
+        ("codegen.module_names",),
         ("codegen.inputs", "codegen.writing", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
         ("codegen.tensor_methods",),
         ("codegen.paths",),
@@ -119,7 +120,7 @@ APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cp
 # generated code is of these sources and this version.
 FOR_THE_RUNTIME = (
     "codegen.schema", "codegen.source", "codegen.words", "codegen.excerpt", "codegen.inputs", "codegen.extension",
-    "codegen.version", "codegen.codes", "codegen.writing",
+    "codegen.version", "codegen.codes", "codegen.writing", "codegen.module_names",
 )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def test_source_distribution_holds_the_sources_and_no_output(built: Path) -> Non
 
 def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
     top = {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")}
-    assert top == {"codegen", "gradwright", "gradwright_methods", "runtime", "generated"}
+    assert top == {"gradwright", "gradwright_methods-stubs"}  # the second is for type checkers, and no name of a module
     for name in (
         "native_functions.yaml",
         "derivatives.yaml",
@@ -91,10 +91,10 @@ def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
         "templates/python",
         "templates/init/pyproject.toml.j2",
     ):
-        assert (installed / "codegen" / "data" / name).exists()
-    assert (installed / "codegen" / "schemas" / "backend.schema.json").exists()
+        assert (installed / "gradwright" / "codegen" / "data" / name).exists()
+    assert (installed / "gradwright" / "codegen" / "schemas" / "backend.schema.json").exists()
     assert not [*installed.rglob("*.pyc")]
-    assert (installed / "generated" / "registry.py").exists()
+    assert (installed / "gradwright" / "generated" / "registry.py").exists()
 
 
 def test_installed_package_computes(installed: Path) -> None:
@@ -109,14 +109,64 @@ def test_installed_package_computes(installed: Path) -> None:
     assert Path(file.strip()).is_relative_to(installed)
 
 
+@pytest.mark.parametrize("name", ["codegen", "generated", "runtime"])
+def test_a_module_of_the_user_may_have_the_name_of_an_inner_package(installed: Path, name: str) -> None:
+    folder = installed.parent / f"with_{name}"
+    folder.mkdir()
+    (folder / f"{name}.py").write_text("VALUE = 'of the user'\n")
+    (folder / "program.py").write_text(
+        f"import {name}\nimport gradwright\nprint({name}.VALUE, gradwright.tensor([2.0]).square().item())\n"
+        f"import gradwright.{name}\nassert gradwright.{name} is not {name}\n"
+    )
+    finished = python(installed, "-W", "error", str(folder / "program.py"))
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout == "of the user 4.0\n"
+
+
+def test_what_is_installed_imports_nothing_by_the_name_that_it_has_in_a_checkout(installed: Path) -> None:
+    """Modules that are loaded late, too: no test imports them all from a wheel."""
+    names = [
+        (path.relative_to(installed).as_posix(), name)
+        for path in (*installed.rglob("*.py"), *installed.rglob("*.pyi"))
+        for name in _imported(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert len(names) > 3000
+    assert not [each for each in names if each[1] in ("codegen", "generated", "runtime")]
+
+
+def test_no_text_names_a_module_by_the_name_that_it_has_in_a_checkout() -> None:
+    """A text is not renamed in a wheel: `codegen/module_names.py` has the names for it."""
+    looked_at = 0
+    named = set()
+    for package in ("gradwright", "runtime"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    looked_at += 1
+                    if re.fullmatch(r"(codegen|generated|runtime)(\.\w*)*", node.value):
+                        named.add((path.relative_to(ROOT).as_posix(), node.value))
+    assert looked_at > 18_000
+    assert named == NOT_MODULES
+
+
+# Texts that are equal to such a name and mean something else, or are of a checkout only.
+NOT_MODULES = {
+    ("gradwright/fx/graph.py", "codegen"),
+    ("runtime/base/identity.py", "generated"),
+    ("runtime/base/identity.py", "runtime"),
+    ("runtime/load/loading.py", "codegen"),  # behind the prefix
+    ("runtime/load/old_names.py", "runtime"),
+}
+
+
 def test_installed_package_regenerates_itself(installed: Path) -> None:
     made = installed.parent / "made"
-    finished = python(installed, "-m", "codegen", "--no-verify", "--out", str(made))
+    finished = python(installed, "-m", "gradwright", "--no-verify", "--out", str(made))
     assert finished.returncode == 0, finished.stdout + finished.stderr
-    names = [path.name for path in (installed / "generated").glob("*.py*")]
+    names = [path.name for path in (installed / "gradwright" / "generated").glob("*.py*")]
     assert len(names) > 10
     for name in names:
-        assert (made / name).read_text() == (installed / "generated" / name).read_text(), name
+        assert (made / name).read_text() == (installed / "gradwright" / "generated" / name).read_text(), name
 
 
 def test_the_version_is_that_of_the_wheel(built: Path) -> None:
@@ -280,7 +330,7 @@ def project(installed: Path) -> Path:
     Path(site, "installed.pth").write_text(f"{installed}\n{others}\n")
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     for command in (["init", "mylib"], []):
-        subprocess.run([sys.executable, "-m", "codegen", *command], cwd=folder, env=environment, check=True)
+        subprocess.run([sys.executable, "-m", "gradwright", *command], cwd=folder, env=environment, check=True)
     (folder / "program.py").write_text(PROGRAM)
     (folder / "mistakes.py").write_text(MISTAKES)
     names = python(installed, "-c", NAMES)

@@ -42,6 +42,7 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
         output=arguments.out or paths.output,
         tags=arguments.tags,
         helpers=arguments.helpers or paths.helpers,
+        long_names=arguments.long_names or paths.long_names,
     )
 
 
@@ -76,6 +77,10 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--warn", action="store_true",
         help="say what is seldom meant where nothing has changed, too, and of somebody else's operators",
+    )  # fmt: skip
+    parser.add_argument(
+        "--long-names", action="store_true",
+        help="let the output import modules by the names that they have in a wheel, such as gradwright.runtime",
     )  # fmt: skip
     parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
 

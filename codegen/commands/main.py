@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from codegen import output
 from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
+from codegen.module_names import PREFIX
 from codegen.paths import Paths
 from codegen.version import VERSION
 from codegen.words import BUILT_IN_NAMESPACE, CPP, INTERRUPTED, TARGETS
@@ -228,7 +229,7 @@ def _done(paths: Paths, summary: str, touched: int, count: int, started: float) 
 
 def _program() -> tuple[str, ...]:
     """The command as the user gave it."""
-    return ("gradwright",) if Path(sys.argv[0]).name == "gradwright" else ("python", "-m", "codegen")
+    return ("gradwright",) if PREFIX or Path(sys.argv[0]).name == "gradwright" else ("python", "-m", "codegen")
 
 
 def _parser() -> argparse.ArgumentParser:

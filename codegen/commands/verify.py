@@ -26,7 +26,8 @@ from codegen.commands.others import generated
 from codegen.commands.proofs_page import write_page
 from codegen.commands.proven import LEDGER, ledger_file
 from codegen.commands.since import touched
-from codegen.inputs import OUTPUT_VARIABLE, root_folder
+from codegen.inputs import OUTPUT_VARIABLE, import_folder, root_folder
+from codegen.module_names import name_here
 from codegen.paths import BASE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
@@ -183,7 +184,16 @@ def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[in
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
-        command = [sys.executable, "-c", _PROOFS, "--package", paths.package, "--json", str(file), "--places"]
+        command = [
+            sys.executable,
+            "-c",
+            _PROOFS,
+            "--package",
+            name_here(paths.package),
+            "--json",
+            str(file),
+            "--places",
+        ]
         environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
         dropped = subprocess.PIPE if plain else None
         with subprocess.Popen([*command, *options], env=environment, stderr=dropped, text=True) as process:
@@ -201,7 +211,7 @@ def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[in
 
 def _environment(paths: Paths) -> Mapping[str, str]:
     """That of this process, in which the project's package can be imported."""
-    folders = [root_folder()]
+    folders = [import_folder()]
     if paths.package != BASE:
         folders.insert(0, str(paths.output.parents[len(paths.package.split(".")) - 1]))
     known = os.environ.get("PYTHONPATH")

@@ -27,6 +27,7 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
+from codegen.module_names import RUNTIME, name_here
 from codegen.paths import Paths
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.schema.types import FunctionSchema
@@ -149,15 +150,15 @@ class Numbers:
 
     def _module(self, name: str) -> ModuleType:
         """A module of kernels: the one that the program has, or one that is loaded by itself."""
-        if "runtime" in sys.modules:
-            return importlib.import_module(name)
-        alone = ModuleType("runtime")
+        if RUNTIME in sys.modules:
+            return importlib.import_module(name_here(name))
+        alone = ModuleType(RUNTIME)
         alone.__path__ = [str(self._paths.runtime)]
         before = set(sys.modules)
-        sys.modules["runtime"] = alone
+        sys.modules[RUNTIME] = alone
         try:
             return importlib.import_module(name)
         finally:
             for loaded in set(sys.modules) - before:
-                if loaded.partition(".")[0] == "runtime":
+                if loaded.partition(".")[0] == RUNTIME:
                     del sys.modules[loaded]

@@ -22,6 +22,7 @@ from gradwright.nn.containers import Sequential
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 from gradwright.utils import _pytree as pytree
+from runtime.base.identity import PACKAGES
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.functional import _assert
@@ -358,7 +359,7 @@ def _annotations(function: Callable[..., Any]) -> dict[str, Any]:
     """The annotations of a function; those of the runtime, which are strings, as what they mean, and not Any."""
     inner = inspect.unwrap(function)
     found: dict[str, Any] = getattr(inner, "__annotations__", {})
-    if not (getattr(inner, "__module__", None) or "").startswith(("gradwright.", "runtime.")):
+    if (getattr(inner, "__module__", None) or "").partition(".")[0] not in PACKAGES:
         return found
     return {name: hint for name, hint in get_type_hints(inner).items() if hint is not Any}
 

@@ -20,6 +20,7 @@ from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, finalize
 
+from codegen.module_names import RUNTIME
 from gradwright.fx.names import IN_PYTHON, OPERATORS
 from runtime import ops
 from runtime.base import overriding
@@ -150,7 +151,7 @@ def _found(proxy: Any) -> Iterable[_Code]:
 
     for home, place in (
         ("gradwright.nn.functional", gradwright.nn.functional),
-        ("runtime.functional", gradwright),
+        (f"{RUNTIME}.functional", gradwright),
         ("gradwright.lowrank", gradwright),
     ):
         for name, function in list(vars(place).items()):

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from codegen.module_names import PUBLIC_PACKAGE, RUNTIME, short_name
 from runtime import ops
 from runtime.base import identity
 from runtime.base.types import device
@@ -118,7 +119,7 @@ def public_name(function: Any) -> str | None:
             if names.get(short) is function:
                 if place == "nn.functional" and short in OPERATORS:
                     return f"{identity.name}.{'' if short in vars(gradwright) else '_C._nn.'}{short}"
-                if short in IN_PYTHON and function.__module__ == "runtime.functional":
+                if short in IN_PYTHON and function.__module__ == f"{RUNTIME}.functional":
                     return f"{identity.name}.functional.{short}"
                 if place in ("linalg", "fft", "special") and name == f"{place}_{short}":
                     return f"{identity.name}._C._{place}.{name}"
@@ -126,8 +127,8 @@ def public_name(function: Any) -> str | None:
     if vars(ops).get(name) is function:
         return f"{identity.name}._C._nn.{name}"
     module = getattr(function, "__module__", None) or ""
-    package, _, rest = module.partition(".")
-    if package == "gradwright" and getattr(sys.modules[module], name, None) is function:
+    package, _, rest = short_name(module).partition(".")
+    if package == PUBLIC_PACKAGE and getattr(sys.modules[module], name, None) is function:
         return ".".join(filter(None, (identity.name, rest, name)))
     return None
 

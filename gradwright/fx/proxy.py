@@ -18,6 +18,7 @@ from gradwright.fx import functions
 from gradwright.fx.graph import Graph
 from gradwright.fx.node import Argument, Node, Target, has_side_effect, map_aggregate
 from runtime.base.dtypes import dtype
+from runtime.base.identity import PACKAGES
 from runtime.base.tensor import Tensor
 from runtime.base.types import device, layout, memory_format
 
@@ -229,7 +230,7 @@ def _place(frame: Any) -> str:
     """Where the program is, without the modules that record it, as a traceback would have it."""
     places = []
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(("gradwright.", "runtime.")):
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in PACKAGES:
             places.append(frame)
         frame = frame.f_back
     lines = []

@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from codegen.module_names import GENERATED
 from codegen.words import INTERRUPTED
 from codegen.writing import write_text
 from gradwright.verify import printing
@@ -76,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
     parser.add_argument("--exact", action="store_true", help="names are whole ones: mul is not mul.Tensor")
-    parser.add_argument("--package", default="generated", help="the generated package that they are in")
+    parser.add_argument("--package", default=GENERATED, help="the generated package that they are in")
     parser.add_argument("--property", action="append", choices=sorted(BY_NAME), help="may be given again; default: all")
     parser.add_argument("--without", action="append", choices=sorted(BY_NAME), help="all but this one")
     parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")

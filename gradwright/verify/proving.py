@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 
+from codegen.module_names import GENERATED
 from gradwright.testing import make_sample
 from gradwright.verify.points import Point, all_tensors, points
 from gradwright.verify.results import Cell, Failure, Inapplicable, Refuted, Status, Undecided
@@ -120,7 +121,7 @@ def _grant(cell: Cell, reason: str, incomplete: bool) -> None:
         cell.failures = [Failure(1, "", "", message)]
 
 
-def check(operator: str, property: str, sample: str, dtype: str, package: str = "generated") -> None:
+def check(operator: str, property: str, sample: str, dtype: str, package: str = GENERATED) -> None:
     """Look at one property of an operator in one sample.
 
     Raises:

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from codegen.inputs import OUTPUT_VARIABLE
+from codegen.module_names import GENERATED
 
 if TYPE_CHECKING:
     from gradwright.verify.points import Point
@@ -73,7 +74,7 @@ class Cell:
 
     operator: str
     name: str  # of the property
-    package: str = "generated"
+    package: str = GENERATED
     checked: int = 0
     failures: list[Failure] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -121,7 +122,7 @@ class Cell:
 def again(cell: Cell, failure: Failure) -> str:
     """A line of Python that shows a failure."""
     words = [cell.operator, cell.name, failure.sample, failure.dtype]
-    if cell.package != "generated":
+    if cell.package != GENERATED:
         words.append(cell.package)
     elsewhere = os.environ.get(OUTPUT_VARIABLE)
     loaded = f"import os; os.environ[{OUTPUT_VARIABLE!r}] = {elsewhere!r}; " if elsewhere else ""

@@ -6,7 +6,9 @@ is printed. Who prints reads it from this module each time.
 
 from __future__ import annotations
 
+from codegen.module_names import PREFIX, PUBLIC_PACKAGE
+
 name = "gradwright"
 
 # The packages whose frames are ours; behind the last one of them stands what the user wrote, or a library.
-PACKAGES = frozenset(("generated", "gradwright", "runtime"))
+PACKAGES = frozenset((PUBLIC_PACKAGE,) if PREFIX else (PUBLIC_PACKAGE, "generated", "runtime"))

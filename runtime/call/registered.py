@@ -12,6 +12,7 @@ import threading
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from codegen.module_names import GENERATED
 from runtime.base.modes import Variant
 from runtime.call.facts import BUILT_IN
 from runtime.call.kernel_stacks import Kernel, KernelTable
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
 
 # The generated package of each namespace that has one, and who defines each namespace.
-packages: dict[str, str] = {BUILT_IN: "generated"}
+packages: dict[str, str] = {BUILT_IN: GENERATED}
 definers: dict[str, str] = {BUILT_IN: "native_functions.yaml"}
 # Operators that were defined at run time, in the order of their definitions.
 defined: dict[str, Operator] = {}

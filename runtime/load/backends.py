@@ -8,6 +8,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any
 
+from codegen.module_names import GENERATED
 from runtime.call.dispatch import Operator
 from runtime.devices.backend import ArrayBackend, register
 
@@ -33,7 +34,7 @@ def install_backend(
     """
     if brought_by.get(key) == package:
         return
-    modules = [importlib.import_module(f"{each}.operators") for each in ("generated", package)]
+    modules = [importlib.import_module(f"{each}.operators") for each in (GENERATED, package)]
     found = [each for module in modules for each in vars(module).values() if isinstance(each, Operator)]
     by_name = {each.name: each for each in found}
     backend = ArrayBackend(key, device, arrays, listed_in)

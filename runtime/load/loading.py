@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from codegen.inputs import MANIFEST, OUTPUT_VARIABLE, input_files, is_current, manifest_text, shown_path
+from codegen.module_names import GENERATED, PREFIX, RUNTIME
 from runtime import ops
 from runtime.base.lazy import load_the_rest_lazily
 from runtime.base.state import TensorBase
@@ -23,7 +24,7 @@ from runtime.native import core, debugging
 COMMAND = "python -m codegen"
 
 
-def import_generated(package: str = "generated") -> ModuleType:
+def import_generated(package: str = GENERATED) -> ModuleType:
     """The generated package, with its operators installed: from the folder that a variable names, or from the path.
 
     Raises:
@@ -51,7 +52,7 @@ def install(package: str) -> None:
         return
     with paused():
         _install(package)
-    load_the_rest_lazily("runtime", package, "codegen")
+    load_the_rest_lazily(RUNTIME, package, f"{PREFIX}codegen")
 
 
 def _install(package: str) -> None:

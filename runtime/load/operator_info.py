@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegen.module_names import GENERATED
+
 
 @dataclass(frozen=True, slots=True)
 class OperatorInfo:
@@ -31,7 +33,7 @@ class OperatorInfo:
     may_alias: bool
     dtypes: tuple[str, ...]
     samples: tuple[str, ...]
-    package: str = "generated"
+    package: str = GENERATED
     unproven: tuple[tuple[str, str], ...] = ()
     convention: str | None = None
     determined: tuple[tuple[str, ...], str] | None = None

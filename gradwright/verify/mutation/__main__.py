@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.extension import SWITCH
+from codegen.module_names import GENERATED
 from gradwright.verify.mutation.changes import Change
 from gradwright.verify.mutation.subjects import Subject, altered, subjects
 from gradwright.verify.printing import progress
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         description="Puts one mistake at a time into formulas and helpers, and counts those that the proofs refute.",
     )
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="default: all")
-    parser.add_argument("--package", default="generated")
+    parser.add_argument("--package", default=GENERATED)
     parser.add_argument("--jobs", type=int, default=processors())
     parser.add_argument(
         "--part", default="1/1", metavar="K/N", help="every Nth function with its mistakes, from the Kth"

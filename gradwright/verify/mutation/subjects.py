@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from codegen.module_names import RUNTIME
 from gradwright.verify.mutation.changes import Change, asked_for, changes
 from gradwright.verify.points import operator_of
 from runtime.load.operator_info import OperatorInfo
@@ -43,7 +44,7 @@ class Subject:
             names = {n.id for each in kept for t in each.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
             text = ast.unparse(tree)
             return frozenset(n for n in names if f"{n}._array" in text or re.search(rf"{n} = unpack_result", text))
-        if self.function.__module__.startswith("runtime."):
+        if self.function.__module__.startswith(f"{RUNTIME}."):
             return frozenset(a.arg for a in tree.args.args if a.annotation and ast.unparse(a.annotation) == "Tensor")
         return frozenset(a.arg for a in tree.args.args if a.arg.endswith("_t"))
 

@@ -9,6 +9,7 @@
 #include "composites.hpp"
 #include "inplace.hpp"
 #include "intrinsics.hpp"
+#include "names.hpp"
 #include "sharing.hpp"
 
 namespace gradwright {
@@ -309,7 +310,7 @@ struct Subscript {
 
 // A function of runtime.methods.indexing.
 PyObject* python_function(const char* name) {
-  Ref module(PyImport_ImportModule("runtime.methods.indexing"));
+  Ref module(PyImport_ImportModule(RUNTIME_NAME("methods.indexing")));
   return module ? PyObject_GetAttrString(module.get(), name) : nullptr;
 }
 

@@ -13,6 +13,7 @@
 #include "inplace.hpp"
 #include "intrinsics.hpp"
 #include "memory.hpp"
+#include "names.hpp"
 #include "registry.hpp"
 #include "views.hpp"
 
@@ -334,7 +335,7 @@ PyType_Slot slots[] = {
 };
 
 PyType_Spec spec = {
-    "runtime.native.Function",
+    RUNTIME_NAME("native.Function"),
     sizeof(Callable),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |

@@ -1,5 +1,7 @@
 #include "composites.hpp"
 
+#include "names.hpp"
+
 namespace gradwright {
 
 void Operator::find() {
@@ -9,7 +11,7 @@ void Operator::find() {
     function_ = function;
     return;
   }
-  Ref operators(PyImport_ImportModule("generated.operators"));
+  Ref operators(PyImport_ImportModule(GENERATED_NAME("operators")));
   if (operators) callable_ = PyObject_GetAttrString(operators.get(), name_);
   if (callable_ == nullptr) PyErr_Clear();
 }

@@ -13,6 +13,7 @@
 #include "kernels.hpp"
 #include "leaves.hpp"
 #include "memory.hpp"
+#include "names.hpp"
 #include "parallel.hpp"
 #include "optim.hpp"
 #include "matrices.hpp"
@@ -71,7 +72,8 @@ PyType_Slot grad_mode_slots[] = {
     {0, nullptr},
 };
 
-PyType_Spec grad_mode_spec = {"runtime.native.GradMode", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, grad_mode_slots};
+PyType_Spec grad_mode_spec = {
+    RUNTIME_NAME("native.GradMode"), sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, grad_mode_slots};
 
 // -- whether there are hooks
 
@@ -94,7 +96,7 @@ PyType_Slot watch_slots[] = {
     {0, nullptr},
 };
 
-PyType_Spec watch_spec = {"runtime.native.Watch", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, watch_slots};
+PyType_Spec watch_spec = {RUNTIME_NAME("native.Watch"), sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, watch_slots};
 
 // -- functions
 

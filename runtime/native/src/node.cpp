@@ -1,6 +1,7 @@
 // NodeBase: the members of runtime.graph.node.Node as a C struct; the Python classes of generated Nodes; saved state.
 
 #include "core.hpp"
+#include "names.hpp"
 #include "sharing.hpp"
 #include "types.hpp"
 
@@ -74,7 +75,7 @@ PyType_Slot base_slots[] = {
 };
 
 PyType_Spec base_spec = {
-    "runtime.native.NodeBase",
+    RUNTIME_NAME("native.NodeBase"),
     static_cast<int>(sizeof(Node)),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,

@@ -3,6 +3,7 @@
 #include "search.hpp"
 
 #include "intrinsics.hpp"
+#include "names.hpp"
 #include "types.hpp"
 
 #include <algorithm>
@@ -265,7 +266,8 @@ PyType_Slot slots[] = {
     {0, nullptr},
 };
 
-PyType_Spec spec = {"runtime.native.Search", sizeof(SearchObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+PyType_Spec spec = {
+    RUNTIME_NAME("native.Search"), sizeof(SearchObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace
 

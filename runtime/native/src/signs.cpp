@@ -1,5 +1,7 @@
 #include "signs.hpp"
 
+#include "names.hpp"
+
 #include <string>
 
 namespace gradwright {
@@ -21,7 +23,7 @@ void load(LoadedSign& loaded, const std::string& name, PyObject* methods) {
 }  // namespace
 
 bool load_signs() {
-  Ref module(PyImport_ImportModule("generated.methods"));
+  Ref module(PyImport_ImportModule(GENERATED_NAME("methods")));
   if (!module) return false;
   Ref methods(PyObject_GetAttrString(module.get(), "METHODS"));
   if (!methods) return false;

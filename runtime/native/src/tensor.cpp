@@ -2,6 +2,7 @@
 
 #include "attributes.hpp"
 #include "core.hpp"
+#include "names.hpp"
 #include "sharing.hpp"
 #include "types.hpp"
 
@@ -166,7 +167,7 @@ PyObject* make_tensor_base(PyObject* module) {
   std::vector<PyType_Slot> slots(number_slots.begin(), number_slots.end());
   for (const PyType_Slot& slot : own_slots) slots.push_back(slot);
   PyType_Spec spec = {
-      "runtime.native.TensorBase",
+      RUNTIME_NAME("native.TensorBase"),
       static_cast<int>(sizeof(Tensor)),
       0,
       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
