@@ -126,7 +126,7 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
         yield from (each for each in (path, *sorted(path.parent.rglob("*.py"))) if paths.output not in each.parents)
     folders = (ARRAY_API, "kernels", "composite", "helpers", "upstream", BATCHING_RULES)
     by_hand = (paths.functions_by_hand, paths.array_functions, paths.update_rules)
-    for part in (*(part for _, part in paths.own), *map(paths.runtime_part, folders), *by_hand):
+    for part in (*(part for _, part in paths.own), *map(paths.operators_part, folders), *by_hand):
         yield from (path for path, _, _ in part.files())
 
 

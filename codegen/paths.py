@@ -18,10 +18,11 @@ PROJECT_FILE = "pyproject.toml"
 PROJECT_TABLE = "gradwright"
 # Beside generated C++: where the formulas stand that it names by their Nodes; nothing includes it.
 PLACES = "places.json"
-ARRAY_API = "array_api"  # a folder of the runtime, as the next one is
+ARRAY_API = "array_api"  # a folder of the runtime's operators
 # The package of Gradwright's own operators.
 BASE = "generated"
-BATCHING_RULES = "batching/rules"  # a folder of the runtime, as the values of PartKind are
+OPERATORS, OPERATORS_FOLDER = "runtime.operators", "runtime/operators"  # what the YAML names
+BATCHING_RULES = "batching/rules"  # a folder there, as the values of PartKind are
 EXAMPLES = "examples.txt"  # beside native_functions.yaml
 # JSON Schemas of the YAML, for editors.
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -98,17 +99,26 @@ class Paths:
 
     def functions(self, kind: PartKind) -> tuple[PythonPart, ...]:
         """Where the functions of a kind lie; of a name that two parts have, the first one's counts."""
-        shipped = [self.runtime_part(kind.value)]
+        shipped = [self.operators_part(kind.value)]
         if self.library is not None and kind is PartKind.COMPOSITES:
-            shipped.append(self.runtime_part("upstream"))
+            shipped.append(self.operators_part("upstream"))
         elif self.library is not None and kind is PartKind.HELPERS:
-            shipped.insert(0, self.runtime_part("upstream"))
+            shipped.insert(0, self.operators_part("upstream"))
         return (*(part for each, part in self.own if each is kind), *shipped)
 
-    def runtime_part(self, folder: str) -> PythonPart:
-        """The modules of a folder of the runtime."""
-        path = self.runtime / folder
-        return PythonPart(path, f"runtime.{folder.replace('/', '.')}", f"runtime/{folder}")
+    def operators_part(self, folder: str) -> PythonPart:
+        """The modules of a folder of the runtime's operators."""
+        path = self.operators / folder
+        return PythonPart(path, f"{OPERATORS}.{folder.replace('/', '.')}", f"{OPERATORS_FOLDER}/{folder}")
+
+    @property
+    def operators(self) -> Path:
+        """The folder of the runtime with what the YAML names."""
+        return self.runtime / "operators"
+
+    def operators_module(self, name: str) -> PythonPart:
+        """A module of that folder."""
+        return PythonPart(self.operators / f"{name}.py", f"{OPERATORS}.{name}", f"{OPERATORS_FOLDER}/{name}.py")
 
     def beside(self, file: Path, module: str) -> PythonPart:
         """A module of the package that a file lies in, or a folder of modules; it need not be there."""
@@ -136,7 +146,7 @@ class Paths:
     @property
     def functions_by_hand(self) -> PythonPart:
         """Functions of the public API that are written by hand, and hide operators of their names."""
-        return PythonPart(self.runtime / "functional.py", "runtime.functional", "runtime/functional.py")
+        return self.operators_module("functional")
 
     @property
     def array_functions(self) -> PythonPart:
@@ -146,7 +156,7 @@ class Paths:
     @property
     def update_rules(self) -> PythonPart:
         """The rules by which optimizers change parameters."""
-        return PythonPart(self.runtime / "update_rules.py", "runtime.update_rules", "runtime/update_rules.py")
+        return self.operators_module("update_rules")
 
     @property
     def native_kernels(self) -> tuple[Path, ...]:

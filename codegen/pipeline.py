@@ -98,7 +98,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool 
     resolved = resolve_entries(entries, table, diagnostics, functions)
     if library is not None:
         # Its formulas mean its own helpers, whatever others declare under the same names.
-        own_helpers = FunctionIndex([source(paths.runtime_part(PartKind.HELPERS.value))])
+        own_helpers = FunctionIndex([source(paths.operators_part(PartKind.HELPERS.value))])
         own_table = OperatorTable(functions, HelperTable(own_helpers))
         resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
         functions, formulas = foreign.composites_here(functions, own_table)
@@ -118,7 +118,7 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool 
     resolved, functions = _with_expressions(resolved, functions, elementwise, derived, checks and library is None)
     by_name = derived
     linear = Linearity(by_name, table, composites, helpers, known)
-    batching = FunctionIndex([source(paths.runtime_part(BATCHING_RULES))])
+    batching = FunctionIndex([source(paths.operators_part(BATCHING_RULES))])
     backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
     # Those of the core; a package brings none.
     update_rules = read_update_rules(source(paths.update_rules), diagnostics) if paths.package == BASE else ()
@@ -198,7 +198,7 @@ def _bind_backends(
     """The backends that a package brings, with their kernels."""
     if not paths.backends:
         return
-    generic = FunctionIndex([SourcePart(paths.runtime_part(ARRAY_API), diagnostics)])
+    generic = FunctionIndex([SourcePart(paths.operators_part(ARRAY_API), diagnostics)])
     for key, file in paths.backends:
         shown = paths.shown(file)
         source = _source(file, paths, diagnostics, texts)

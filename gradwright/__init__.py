@@ -81,11 +81,9 @@ with _collector_paused():
     from gradwright.publishing import publish as _publish
     from gradwright.settings import *  # noqa: F403
     from gradwright.symbols import *  # noqa: F403
-    from runtime import functional as functional
     from runtime import native as native
     from runtime import ops as ops
     from runtime import random as random
-    from runtime import sparse as sparse
     from runtime.base.creation import as_tensor as as_tensor
     from runtime.base.creation import asarray as asarray
     from runtime.base.creation import from_numpy as from_numpy
@@ -107,38 +105,6 @@ with _collector_paused():
     from runtime.base.tensor import Tensor as Tensor
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
-    from runtime.batching.vmap import vmap as vmap
-    from runtime.functional import _assert as _assert
-    from runtime.functional import _segment_reduce as _segment_reduce
-    from runtime.functional import atleast_1d as atleast_1d
-    from runtime.functional import atleast_2d as atleast_2d
-    from runtime.functional import atleast_3d as atleast_3d
-    from runtime.functional import block_diag as block_diag
-    from runtime.functional import broadcast_shapes as broadcast_shapes
-    from runtime.functional import broadcast_tensors as broadcast_tensors
-    from runtime.functional import cartesian_prod as cartesian_prod
-    from runtime.functional import cdist as cdist
-    from runtime.functional import dequantize as dequantize
-    from runtime.functional import detach as detach
-    from runtime.functional import detach_ as detach_
-    from runtime.functional import dsmm as dsmm
-    from runtime.functional import einsum as einsum
-    from runtime.functional import get_device as get_device
-    from runtime.functional import histogramdd as histogramdd
-    from runtime.functional import is_conj as is_conj
-    from runtime.functional import is_distributed as is_distributed
-    from runtime.functional import is_neg as is_neg
-    from runtime.functional import is_signed as is_signed
-    from runtime.functional import lu as lu
-    from runtime.functional import meshgrid as meshgrid
-    from runtime.functional import nonzero as nonzero
-    from runtime.functional import norm as norm
-    from runtime.functional import spmm as spmm
-    from runtime.functional import stft as stft
-    from runtime.functional import tensordot as tensordot
-    from runtime.functional import unique as unique
-    from runtime.functional import unique_consecutive as unique_consecutive
-    from runtime.functional import unravel_index as unravel_index
     from runtime.graph.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
     from runtime.graph.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
     from runtime.graph.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
@@ -163,6 +129,41 @@ with _collector_paused():
     from runtime.native.reserve import set_memory_reserve as set_memory_reserve
     from runtime.native.threads import get_num_threads as get_num_threads
     from runtime.native.threads import set_num_threads as set_num_threads
+    from runtime.operators import functional as functional
+    from runtime.operators import sparse as sparse
+    from runtime.operators.batching.vmap import vmap as vmap
+    from runtime.operators.functional import _assert as _assert
+    from runtime.operators.functional import _segment_reduce as _segment_reduce
+    from runtime.operators.functional import atleast_1d as atleast_1d
+    from runtime.operators.functional import atleast_2d as atleast_2d
+    from runtime.operators.functional import atleast_3d as atleast_3d
+    from runtime.operators.functional import block_diag as block_diag
+    from runtime.operators.functional import broadcast_shapes as broadcast_shapes
+    from runtime.operators.functional import broadcast_tensors as broadcast_tensors
+    from runtime.operators.functional import cartesian_prod as cartesian_prod
+    from runtime.operators.functional import cdist as cdist
+    from runtime.operators.functional import dequantize as dequantize
+    from runtime.operators.functional import detach as detach
+    from runtime.operators.functional import detach_ as detach_
+    from runtime.operators.functional import dsmm as dsmm
+    from runtime.operators.functional import einsum as einsum
+    from runtime.operators.functional import get_device as get_device
+    from runtime.operators.functional import histogramdd as histogramdd
+    from runtime.operators.functional import is_conj as is_conj
+    from runtime.operators.functional import is_distributed as is_distributed
+    from runtime.operators.functional import is_neg as is_neg
+    from runtime.operators.functional import is_signed as is_signed
+    from runtime.operators.functional import lu as lu
+    from runtime.operators.functional import meshgrid as meshgrid
+    from runtime.operators.functional import nonzero as nonzero
+    from runtime.operators.functional import norm as norm
+    from runtime.operators.functional import spmm as spmm
+    from runtime.operators.functional import stft as stft
+    from runtime.operators.functional import tensordot as tensordot
+    from runtime.operators.functional import unique as unique
+    from runtime.operators.functional import unique_consecutive as unique_consecutive
+    from runtime.operators.functional import unravel_index as unravel_index
+    from runtime.operators.sparse_functions import *  # noqa: F403
     from runtime.random import Generator as Generator
     from runtime.random import default_generator as default_generator
     from runtime.random import fork_rng as fork_rng
@@ -172,7 +173,6 @@ with _collector_paused():
     from runtime.random import seed as seed
     from runtime.random import set_rng_state as set_rng_state
     from runtime.random import thread_safe_generator as thread_safe_generator
-    from runtime.sparse_functions import *  # noqa: F403
 
     _publish(_import_generated(), _sys.modules[__name__])
 

@@ -1,1 +1,1 @@
-from runtime.functional import *  # noqa: F403
+from runtime.operators.functional import *  # noqa: F403

@@ -7,7 +7,10 @@ from __future__ import annotations
 from codegen.module_names import INNER_PACKAGES, PREFIX, PUBLIC_PACKAGE, RUNTIME
 
 # Modules by the names that they have here.
-ALIASES = {name: f"{RUNTIME}.{name}" for name in ("functional", "native", "ops", "random", "sparse")}
+ALIASES = {
+    **{name: f"{RUNTIME}.{name}" for name in ("native", "ops", "random")},
+    **{name: f"{RUNTIME}.operators.{name}" for name in ("functional", "sparse")},
+}
 if not PREFIX:
     ALIASES |= {name: name for name in INNER_PACKAGES}
 

@@ -1,1 +1,1 @@
-from runtime.sparse import *  # noqa: F403
+from runtime.operators.sparse import *  # noqa: F403

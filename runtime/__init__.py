@@ -13,11 +13,7 @@ from runtime.base.identity import PACKAGES
 
 # Kernels meet zero and infinity as PyTorch's do, without warnings.  General calls run under `errstate`; the fast path
 # has no time for that, so warnings that NumPy raises from our own modules are filtered, and no others.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=rf"({'|'.join(PACKAGES)})\.")
-
-from runtime.base.lazy import load_lazily  # noqa: E402
-
-load_lazily(__name__, ("sparse",))
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=rf"({'|'.join(sorted(PACKAGES))})\.")
 
 if not TYPE_CHECKING and not PREFIX:  # a wheel has no package of this name
     from runtime.load.old_names import attribute as __getattr__  # noqa: F401

@@ -38,16 +38,21 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.__main__",),
     ),
     "runtime": (
-        ("runtime.native", "runtime.ops", "runtime.update_rules"),
+        ("runtime.native", "runtime.ops", "runtime.operators.update_rules"),
         ("runtime.base",),
-        ("runtime.random", "runtime.kernels", "runtime.array_api"),
+        ("runtime.random", "runtime.operators", "runtime.operators.kernels", "runtime.operators.array_api"),
         ("runtime.graph",),
         ("runtime.devices",),
         ("runtime.call",),
-        ("runtime.sparse",),
-        ("runtime.sparse_functions",),
-        ("runtime.composite", "runtime.helpers", "runtime.upstream", "runtime.functional"),
-        ("runtime.batching",),
+        ("runtime.operators.sparse",),
+        ("runtime.operators.sparse_functions",),
+        (
+            "runtime.operators.composite",
+            "runtime.operators.helpers",
+            "runtime.operators.upstream",
+            "runtime.operators.functional",
+        ),
+        ("runtime.operators.batching",),
         ("runtime.methods",),
         ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
     ),
@@ -90,7 +95,7 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
-    "runtime.call.placing": (frozenset(("runtime.sparse",)), "the layout sparse_coo"),
+    "runtime.call.placing": (frozenset(("runtime.operators.sparse",)), "the layout sparse_coo"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
         frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.devices.wrapper")),
@@ -98,13 +103,19 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
-    "runtime.batching.vmap": (frozenset(("runtime.batching.vectorize",)), "vmap"),
+    "runtime.operators.batching.vmap": (frozenset(("runtime.operators.batching.vectorize",)), "vmap"),
     "gradwright.files": (
         frozenset(("runtime.methods.dlpack", "gradwright.serialization")),
         "files and other libraries",
     ),
     "runtime.graph.backward": (
-        frozenset(("runtime.batching.batched", "runtime.batching.calls", "runtime.batching.vmap_calls")),
+        frozenset(
+            (
+                "runtime.operators.batching.batched",
+                "runtime.operators.batching.calls",
+                "runtime.operators.batching.vmap_calls",
+            )
+        ),
         "is_grads_batched",
     ),
     "gradwright": (frozenset(("gradwright.as_torch",)), "the name torch"),

@@ -19,7 +19,7 @@ CORE = (
     "codegen",
     "runtime/base",
     "runtime/call",
-    "runtime/batching",
+    "runtime/operators/batching",
     "runtime/graph",
     "runtime/load",
     "gradwright/func",
@@ -87,7 +87,7 @@ EXCEPTIONS = {
     "runtime/base/overriding.py: CALLED": "intrinsics of formulas",
     "runtime/base/state.py: Mark": "an attribute",
     "runtime/call/facts.py: COMPUTED_KINDS": "a kind of dtypes",
-    "runtime/batching/rules/__init__.py: _IN_PLACE": "a batching rule",
+    "runtime/operators/batching/rules/__init__.py: _IN_PLACE": "a batching rule",
 }
 # The same of the C++ of the core, by file and word.
 EXCEPTIONS_IN_CPP = {

@@ -204,7 +204,7 @@ def make(
     """A Tensor: a leaf with random values, which lies in memory as `layout` says."""
     import gradwright
     from runtime.base.tensor import wrap
-    from runtime.kernels.shape import expand
+    from runtime.operators.kernels.shape import expand
 
     kind = getattr(gradwright, dtype)
     source = np.random.default_rng(seed)

@@ -34,7 +34,7 @@ _FACTORY_OPTIONS = ("dtype", "layout", "device", "pin_memory")
 
 
 class HelperTable:
-    """Helpers by base name: those that are declared, and the functions of `runtime/helpers`."""
+    """Helpers by base name: those that are declared, and the functions of `runtime/operators/helpers`."""
 
     def __init__(self, index: FunctionIndex, declarations: Iterable[HelperDeclaration] = ()) -> None:
         self.folder = index.folder

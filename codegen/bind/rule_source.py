@@ -1,4 +1,4 @@
-"""The reader of update rules: from the source of `runtime/update_rules.py` to the statements of `update_rules`."""
+"""The reader of update rules: from `runtime/operators/update_rules.py` to the statements of `update_rules`."""
 
 from __future__ import annotations
 

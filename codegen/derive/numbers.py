@@ -141,7 +141,7 @@ class Numbers:
         return self._loaded(kernel)
 
     def _loaded(self, kernel: PythonFunction) -> Callable[..., Any]:
-        if not kernel.module.startswith("runtime.kernels."):
+        if not kernel.module.startswith("runtime.operators.kernels."):
             raise UnknownValueError(kernel.module)
         if kernel.module not in self._modules:
             self._modules[kernel.module] = self._module(kernel.module)

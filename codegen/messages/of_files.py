@@ -93,8 +93,8 @@ PAGES = (
         Code.PYTHON_SOURCE, "Kernels, composites or helpers can not be used as they are written",
         "The generator reads these files as text and does not run them. One does not parse, defines a name that "
         "another module of its folder has, or has a helper whose annotations are no types that formulas know. Of "
-        "Gradwright's own update rules of optimizers (runtime/update_rules.py), one has something that is not "
-        "compiled.",
+        "Gradwright's own update rules of optimizers (runtime/operators/update_rules.py), one has something that is "
+        "not compiled.",
         HELPERS,
         "def doubled(grad):\n    return grad * 2\n",
         "from gradwright import Tensor\n\n\ndef doubled(grad: Tensor) -> Tensor:\n    return grad * 2\n",

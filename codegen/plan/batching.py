@@ -1,8 +1,8 @@
 """How a batch of calls of an operator is one call: the rule that `vmap` applies to it, and where its arguments stand.
 
-A rule is a function of `runtime/batching/rules`. An entry names one with `batching:`; for the others the schema tells:
-what is element-wise, reduces a dimension or works along one. An operator about which nothing is known is called once
-for each element of the batch.
+A rule is a function of `runtime/operators/batching/rules`. An entry names one with `batching:`; for the others the
+schema tells: what is element-wise, reduces a dimension or works along one. An operator about which nothing is known is
+called once for each element of the batch.
 """
 
 from __future__ import annotations

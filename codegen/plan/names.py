@@ -64,7 +64,7 @@ def packet(base: str) -> str:
 
 
 def module_alias(module: str) -> str:
-    """What generated code calls a module of functions: `runtime.kernels.arithmetic` is `arithmetic_kernels`.
+    """What generated code calls a module of functions: `runtime.operators.kernels.arithmetic` is `arithmetic_kernels`.
 
     One of a package, `mylib.kernels`, is `mylib_kernels_module`.
     """

@@ -20,13 +20,13 @@ def check_batching(checked: Checked, diagnostics: Diagnostics) -> None:
         name = function.batching
         if name is not None and str(name) not in known:
             diagnostics.error(
-                Code.NO_FUNCTION, name.span(), f"no rule '{name}' in runtime/batching/rules",
+                Code.NO_FUNCTION, name.span(), f"no rule '{name}' in runtime/operators/batching/rules",
                 did_you_mean(str(name), known) or "rules are Gradwright's own; without the key it is a loop",
             )  # fmt: skip
 
 
 def rule_names(functions: FunctionIndex) -> set[str]:
-    """The rules among the functions of runtime/batching/rules: those that take what a rule is given."""
+    """The rules among the functions of runtime/operators/batching/rules: those that take what a rule is given."""
     return {
         function.name
         for function in functions

@@ -13,11 +13,11 @@ from gradwright.autograd.strict_mode import VJP
 from runtime import ops
 from runtime.base.modes import plain
 from runtime.base.tensor import Tensor, wrap
-from runtime.batching.batched import batch
-from runtime.batching.calls import whole_batch
-from runtime.batching.vmap_calls import vmap_level
 from runtime.graph import engine, forward
 from runtime.graph.backward import grad
+from runtime.operators.batching.batched import batch
+from runtime.operators.batching.calls import whole_batch
+from runtime.operators.batching.vmap_calls import vmap_level
 
 
 def blocks_by_row(index: int, out: Tensor, points: Sequence[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:

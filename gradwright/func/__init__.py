@@ -8,9 +8,9 @@ from gradwright.func.rearranging import rearrange
 from gradwright.func.reverse import grad, grad_and_value, jacrev, vjp
 from gradwright.func.tangents import hessian, jacfwd, jvp, linearize
 from runtime.base.tensor import Tensor
-from runtime.batching.batched import BatchedTensor
-from runtime.batching.rules.families import fallback_warnings
-from runtime.batching.vmap import vmap
+from runtime.operators.batching.batched import BatchedTensor
+from runtime.operators.batching.rules.families import fallback_warnings
+from runtime.operators.batching.vmap import vmap
 
 __all__ = [
     "debug_unwrap",

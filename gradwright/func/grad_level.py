@@ -8,9 +8,9 @@ from typing import Any
 from runtime.base.modes import grad_mode
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
-from runtime.batching.batched import BatchedTensor
 from runtime.graph import forward
 from runtime.graph.node import Node, OutputEdge
+from runtime.operators.batching.batched import BatchedTensor
 
 
 class GradLevel:

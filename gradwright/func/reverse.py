@@ -27,11 +27,11 @@ from runtime.base.modes import grad_mode
 from runtime.base.pytree import Tree, flatten, tree_map
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
-from runtime.batching.batched import batch, dress, peel
-from runtime.batching.calls import whole_batch
-from runtime.batching.levels import open_vmaps
-from runtime.batching.vmap_calls import vmap_level
 from runtime.graph import engine, forward
+from runtime.operators.batching.batched import batch, dress, peel
+from runtime.operators.batching.calls import whole_batch
+from runtime.operators.batching.levels import open_vmaps
+from runtime.operators.batching.vmap_calls import vmap_level
 
 
 class _Recording:

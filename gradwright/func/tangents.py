@@ -14,10 +14,10 @@ from gradwright.func.reverse import jacrev, one_hot, vjp
 from runtime import ops
 from runtime.base.pytree import Tree, flatten, tree_map
 from runtime.base.tensor import Tensor, wrap
-from runtime.batching.batched import BatchedTensor, batch, dress, peel
-from runtime.batching.levels import VmapLevel, open_vmaps
-from runtime.batching.vmap_calls import vmap_level
 from runtime.graph import forward
+from runtime.operators.batching.batched import BatchedTensor, batch, dress, peel
+from runtime.operators.batching.levels import VmapLevel, open_vmaps
+from runtime.operators.batching.vmap_calls import vmap_level
 
 
 def jvp(

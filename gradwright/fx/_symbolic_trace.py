@@ -25,7 +25,7 @@ from gradwright.utils import _pytree as pytree
 from runtime.base.identity import PACKAGES
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
-from runtime.functional import _assert
+from runtime.operators.functional import _assert
 
 __all__ = ["PH", "PHBase", "Tracer", "is_fx_tracing", "symbolic_trace", "wrap"]
 

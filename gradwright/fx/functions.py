@@ -151,7 +151,7 @@ def _found(proxy: Any) -> Iterable[_Code]:
 
     for home, place in (
         ("gradwright.nn.functional", gradwright.nn.functional),
-        (f"{RUNTIME}.functional", gradwright),
+        (f"{RUNTIME}.operators.functional", gradwright),
         ("gradwright.lowrank", gradwright),
     ):
         for name, function in list(vars(place).items()):

@@ -119,7 +119,7 @@ def public_name(function: Any) -> str | None:
             if names.get(short) is function:
                 if place == "nn.functional" and short in OPERATORS:
                     return f"{identity.name}.{'' if short in vars(gradwright) else '_C._nn.'}{short}"
-                if short in IN_PYTHON and function.__module__ == f"{RUNTIME}.functional":
+                if short in IN_PYTHON and function.__module__ == f"{RUNTIME}.operators.functional":
                     return f"{identity.name}.functional.{short}"
                 if place in ("linalg", "fft", "special") and name == f"{place}_{short}":
                     return f"{identity.name}._C._{place}.{name}"

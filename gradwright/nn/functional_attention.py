@@ -10,7 +10,7 @@ from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
-from runtime.helpers.attention import softmax_or_zeros
+from runtime.operators.helpers.attention import softmax_or_zeros
 
 __all__ = ["multi_head_attention_forward"]
 

@@ -14,8 +14,8 @@ from gradwright.nn.linear_cross_entropy import LinearCrossEntropyOptions
 from runtime import ops
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor
-from runtime.composite.loss import triplet_loss
-from runtime.helpers.loss import reduced as _reduced
+from runtime.operators.composite.loss import triplet_loss
+from runtime.operators.helpers.loss import reduced as _reduced
 
 __all__ = [
     "binary_cross_entropy",

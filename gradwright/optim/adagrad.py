@@ -8,8 +8,9 @@ from typing import Any
 from gradwright.optim.elementwise import ElementwiseOptimizer
 from gradwright.optim.gradient_parts import PartsOfGradient, add_parts
 from gradwright.optim.optimizer import Group, Parameters, check_lr, check_range
-from runtime import ops, update_rules
+from runtime import ops
 from runtime.base.tensor import Tensor
+from runtime.operators import update_rules
 
 
 class Adagrad(ElementwiseOptimizer):

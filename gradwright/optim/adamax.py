@@ -7,8 +7,8 @@ from typing import Any
 
 from gradwright.optim.elementwise import ElementwiseOptimizer
 from gradwright.optim.optimizer import Group, Parameters, check_betas, check_lr, check_range
-from runtime import update_rules
 from runtime.base.tensor import Tensor
+from runtime.operators import update_rules
 
 
 class Adamax(ElementwiseOptimizer):

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from runtime import update_rules
 from runtime.base.arrays import is_complex32
 from runtime.native import core
-from runtime.update_rules import Rule, complete
+from runtime.operators import update_rules
+from runtime.operators.update_rules import Rule, complete
 
 Array = np.ndarray
 
@@ -30,7 +30,7 @@ def step(rule: Rule, options: dict[str, Any], grad: Array, *written: Array | Non
     """A step of `rule` on whole arrays.
 
     Args:
-        rule: one of `runtime.update_rules`.
+        rule: one of `runtime.operators.update_rules`.
         options: those of the step, as `complete` takes them.
         grad: the gradient.
         written: the parameter and what is kept from step to step, which are changed.

@@ -10,7 +10,7 @@ from runtime.base import class_dispatch
 from runtime.base.array_proxies import on_device, overwrite
 from runtime.base.tensor import Tensor
 from runtime.graph.views import bump_version
-from runtime.update_rules import Rule, complete
+from runtime.operators.update_rules import Rule, complete
 
 
 @no_grad()

@@ -14,11 +14,11 @@ from runtime.base import class_dispatch
 from runtime.base.array_proxies import on_device
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version, check_inplace
-from runtime.update_rules import Rule
+from runtime.operators.update_rules import Rule
 
 
 class ElementwiseOptimizer(GroupOptimizer):
-    """An optimizer with a rule of `runtime.update_rules`.
+    """An optimizer with a rule of `runtime.operators.update_rules`.
 
     A subclass names the rule, what it keeps for each parameter, and the options that it takes.
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runtime import sparse
 from runtime.base.tensor import Tensor
 from runtime.graph.views import bump_version, check_inplace
+from runtime.operators import sparse
 
 
 class PartsOfGradient:

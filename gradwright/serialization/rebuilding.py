@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradwright.nn.parameter import Parameter
-from runtime import ops, sparse
+from runtime import ops
 from runtime.base.leaves import leaf
 from runtime.base.state import LEAF
 from runtime.base.storage import UntypedStorage, array_over
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType, Layout, sparse_coo, strided
+from runtime.operators import sparse
 
 
 @dataclass(frozen=True)

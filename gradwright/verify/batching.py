@@ -14,7 +14,7 @@ from gradwright.verify.points import Point, all_tensors, array, assert_close, gi
 from gradwright.verify.results import Inapplicable, Refuted, Undecided
 from runtime import ops
 from runtime.base.tensor import Tensor, wrap
-from runtime.batching.vmap import vmap
+from runtime.operators.batching.vmap import vmap
 
 SIZE = 3
 # What says that a call can not be batched: it looks at values, it reads a mask, its views want another layout, or it

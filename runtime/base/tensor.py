@@ -36,9 +36,9 @@ from runtime.base.types import DType, MemoryFormat
 from runtime.native import core
 
 if TYPE_CHECKING:
-    from runtime import functional, sparse_functions
     from runtime.graph.node import Node, OutputEdge
     from runtime.methods import storage
+    from runtime.operators import functional, sparse_functions
 
 _new = object.__new__
 

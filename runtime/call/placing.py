@@ -28,7 +28,7 @@ def placed(operator: Operator, values: list[Any]) -> tuple[str, list[Any]]:
     """
     at = operator.layout_position
     if at is not None and values[at] is sparse_coo:
-        from runtime import sparse
+        from runtime.operators import sparse
 
         return sparse.KEY, values
     backend = backend_of(values)

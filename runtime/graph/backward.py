@@ -127,9 +127,9 @@ def _run_batch(
     allow_unused: bool,
 ) -> list[Tensor | None]:
     """One backward with a batch of gradients: the leading dimension of `starts`, and a new one of the results."""
-    from runtime.batching.batched import batch
-    from runtime.batching.calls import whole_batch
-    from runtime.batching.vmap_calls import vmap_level
+    from runtime.operators.batching.batched import batch
+    from runtime.operators.batching.calls import whole_batch
+    from runtime.operators.batching.vmap_calls import vmap_level
 
     # What is computed again in backward (checkpoints) draws the same random numbers for the whole batch.
     with vmap_level(_batch_size(starts), "same") as level:

@@ -26,7 +26,7 @@ def install_backend(
         arrays: the module with the type of arrays; see `ArrayBackend`.
         listed_in: the file that lists the kernels, for messages.
         kernels: by the names of Gradwright's operators, functions on these arrays.
-        generic: the same for functions of `runtime.array_api`, which take the namespace of the arrays first.
+        generic: the same for functions of `runtime.operators.array_api`, which take the namespace of the arrays first.
         package: the generated package that brings it; what it has installed stays.
 
     Raises:

@@ -27,7 +27,7 @@ from runtime.base.types import (
 from runtime.call.general import NotDifferentiable
 from runtime.graph import forward
 from runtime.graph.views import bump_version, check_inplace
-from runtime.kernels.shape import memory_of
+from runtime.operators.kernels.shape import memory_of
 
 T = TypeVar("T", bound=Tensor)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from runtime import functional, sparse_functions
 from runtime.base.tensor import Tensor
 from runtime.methods import conversion, dense, gradients, indexing, queries, removed, storage
+from runtime.operators import functional, sparse_functions
 
 
 def written_by_hand() -> dict[str, Any]:

@@ -19,7 +19,7 @@ Planner = Callable[..., Plan]
 def small_paths(tmp_path: Path) -> Paths:
     """Paths of a project without any file yet, except the templates, which are the project's own."""
     for part in ("kernels", "helpers", "composite"):
-        (tmp_path / "runtime" / part).mkdir(parents=True)
+        (tmp_path / "runtime" / "operators" / part).mkdir(parents=True)
     return Paths(
         root=tmp_path,
         native_functions=tmp_path / "native_functions.yaml",
@@ -37,9 +37,9 @@ def analysed(small_paths: Paths) -> Callable[..., Result]:
     def run(functions: str, formulas: str, helpers: str = "", kernels: str = "", composites: str = "") -> Result:
         small_paths.native_functions.write_text(functions, encoding="utf-8")
         small_paths.derivatives.write_text(formulas, encoding="utf-8")
-        (small_paths.runtime / "helpers" / "small.py").write_text(helpers, encoding="utf-8")
-        (small_paths.runtime / "kernels" / "small.py").write_text(kernels, encoding="utf-8")
-        (small_paths.runtime / "composite" / "small.py").write_text(composites, encoding="utf-8")
+        (small_paths.operators / "helpers" / "small.py").write_text(helpers, encoding="utf-8")
+        (small_paths.operators / "kernels" / "small.py").write_text(kernels, encoding="utf-8")
+        (small_paths.operators / "composite" / "small.py").write_text(composites, encoding="utf-8")
         return analyze(small_paths)
 
     return run

@@ -48,8 +48,8 @@ IMPLEMENTED = "def helped(grad: Tensor, self: Tensor) -> Tensor: return grad\n"
 def foreign(small_paths: Paths, tmp_path: Path) -> Paths:
     small_paths.native_functions.write_text(OWN, encoding="utf-8")
     small_paths.derivatives.write_text("- name: twice(Tensor self) -> Tensor\n  self: neg(grad)\n", encoding="utf-8")
-    (small_paths.runtime / "upstream").mkdir()
-    (small_paths.runtime / "kernels" / "small.py").write_text("def one(self): return self\n", encoding="utf-8")
+    (small_paths.operators / "upstream").mkdir()
+    (small_paths.operators / "kernels" / "small.py").write_text("def one(self): return self\n", encoding="utf-8")
     texts = {"functions.yaml": FOREIGN, "formulas.yaml": FORMULAS, "helpers.yaml": HELPERS}
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -94,7 +94,7 @@ def test_an_inplace_variant_with_formulas_has_a_node_of_its_own(foreign: Paths) 
     ],
 )
 def test_a_helper_is_bound_by_name_parameters_and_types(foreign: Paths, function: str, bound: bool) -> None:
-    (foreign.runtime / "helpers" / "small.py").write_text(function, encoding="utf-8")
+    (foreign.operators / "helpers" / "small.py").write_text(function, encoding="utf-8")
     result = analyze(foreign)
     assert result.plan is not None
     (helper,) = result.plan.helpers
@@ -172,7 +172,7 @@ def test_samples_are_the_projects(foreign: Paths) -> None:
 def test_helpers_of_others_do_not_stand_before_ours_in_our_formulas(foreign: Paths, tmp_path: Path) -> None:
     assert foreign.library is not None
     foreign.library[1].write_text("- name: twice(Tensor self) -> Tensor\n  self: helped(grad)\n", encoding="utf-8")
-    mine = foreign.runtime / "helpers" / "small.py"
+    mine = foreign.operators / "helpers" / "small.py"
     mine.write_text("def helped(grad: Tensor) -> Tensor: return grad\n", encoding="utf-8")
     result = analyze(foreign)
     twice = operator(result, "twice")
@@ -181,7 +181,7 @@ def test_helpers_of_others_do_not_stand_before_ours_in_our_formulas(foreign: Pat
     assert tree is not None
     (call,) = [part for part in walk(tree) if isinstance(part, HelperCall)]
     assert call.helper.function is not None
-    assert call.helper.function.module == "runtime.helpers.small"
+    assert call.helper.function.module == "runtime.operators.helpers.small"
 
 
 def test_what_of_ours_does_not_fit_their_operators_has_no_derivative(foreign: Paths, tmp_path: Path) -> None:

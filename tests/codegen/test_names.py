@@ -182,7 +182,7 @@ class Project:
         for file, entries in (("native_functions.yaml", self.functions), ("derivatives.yaml", self.formulas)):
             with (tree / file).open("a", encoding="utf-8") as yaml_file:
                 yaml_file.write("\n" + "\n".join(entries))
-        (tree / "runtime/kernels/hostile.py").write_text("\n\n\n".join(self.kernels) + "\n", encoding="utf-8")
+        (tree / "runtime/operators/kernels/hostile.py").write_text("\n\n\n".join(self.kernels) + "\n", encoding="utf-8")
         (tree / "calls.json").write_text(json.dumps(self.calls), encoding="utf-8")
 
 

@@ -135,7 +135,7 @@ def test_every_kernel_over_the_array_api_is_of_an_operator() -> None:
 
     paths, diagnostics = project_paths(), Diagnostics()
     functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
-    index = FunctionIndex([SourcePart(paths.runtime_part(ARRAY_API), diagnostics)])
+    index = FunctionIndex([SourcePart(paths.operators_part(ARRAY_API), diagnostics)])
     kernels = {
         f.name for f in index if f.parameters and f.parameters[0].name == "xp" and not f.module.endswith("_common")
     }

@@ -13,7 +13,7 @@ from gradwright import random
 from gradwright.random import Generator
 from runtime.base import dtypes
 from runtime.base.creation import tensor
-from runtime.kernels.random import _after_exchanges
+from runtime.operators.kernels.random import _after_exchanges
 
 
 @pytest.fixture(autouse=True)

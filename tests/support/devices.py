@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-import runtime.array_api
+import runtime.operators.array_api
 from generated import operators
 from runtime.base import devices, keys
 from runtime.call.dispatch import Operator
@@ -50,10 +50,10 @@ def toy_arrays() -> ModuleType:
 
 @cache
 def array_api_kernels() -> Mapping[str, Callable[..., Any]]:
-    """The functions of `runtime.array_api` by the operators that they are kernels of."""
+    """The functions of `runtime.operators.array_api` by the operators that they are kernels of."""
     functions: dict[str, Callable[..., Any]] = {}
-    for path in Path(runtime.array_api.__file__ or "").parent.glob("[a-z]*.py"):
-        module = importlib.import_module(f"runtime.array_api.{path.stem}")
+    for path in Path(runtime.operators.array_api.__file__ or "").parent.glob("[a-z]*.py"):
+        module = importlib.import_module(f"runtime.operators.array_api.{path.stem}")
         functions |= {
             n: f for n, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__
         }

@@ -293,7 +293,8 @@ DETERMINISTIC = frozenset((
     "lstm.data", "gru.input", "gru.data",
 ))  # fmt: skip
 
-# Samples of operators that are in PyTorch's YAML only, and that `runtime/upstream/` implements for its formulas.
+# Samples of operators that are in PyTorch's YAML only, and that `runtime/operators/upstream/` implements for its
+# formulas.
 SAMPLES: dict[str, tuple[str, ...]] = {
     "upsample_nearest1d.vec": ("T(1, 2, 5), [3], None", "T(1, 2, 5), None, [2.0]"),
     "_upsample_nearest_exact1d.vec": ("T(1, 2, 5), [3], None", "T(1, 2, 5), None, [2.0]"),

@@ -203,7 +203,7 @@ class Native:
 
     def helpers(self, module: str) -> NativeKernels:
         """The same of a module of helpers, of which the core has some."""
-        if module.startswith("runtime.") and not module.startswith("runtime.helpers."):
+        if module.startswith("runtime.") and not module.startswith("runtime.operators.helpers."):
             return NO_KERNELS
         return self.of(module)
 

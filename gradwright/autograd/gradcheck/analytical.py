@@ -9,11 +9,11 @@ import numpy as np
 from gradwright.autograd import forward_ad
 from gradwright.autograd.gradcheck.problem import Problem, Unit, directions, numbers
 from runtime.base.tensor import Tensor, wrap
-from runtime.batching.batched import batch
-from runtime.batching.calls import whole_batch
-from runtime.batching.vmap_calls import vmap_level
 from runtime.graph import forward
 from runtime.graph.backward import grad as autograd_grad
+from runtime.operators.batching.batched import batch
+from runtime.operators.batching.calls import whole_batch
+from runtime.operators.batching.vmap_calls import vmap_level
 
 
 def zeros(tensor: Tensor) -> np.ndarray:

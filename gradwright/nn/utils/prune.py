@@ -10,7 +10,7 @@ from typing import Any
 from gradwright.nn.module import Module
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.functional import norm
+from runtime.operators.functional import norm
 
 __all__ = [
     "BasePruningMethod",

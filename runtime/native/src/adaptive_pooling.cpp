@@ -1,5 +1,5 @@
 // The means of windows that divide images into as many parts as are asked for: native loops over float32 and float64 for what
-// runtime/kernels/pooling.py does. Rows are added up first, and then the elements of their sum.
+// runtime/operators/kernels/pooling.py does. Rows are added up first, and then the elements of their sum.
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Attention of several heads, forward and backward: native loops over float32 and float64 for what
-// runtime/kernels/attention.py does, under the same names.
+// runtime/operators/kernels/attention.py does, under the same names.
 //
 // They take Tensors and give a tuple of arrays, and decline (null, no exception) whatever is unusual: other element types,
 // shapes that do not fit.

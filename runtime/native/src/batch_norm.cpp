@@ -1,4 +1,4 @@
-// Batch normalization and its gradients: native loops over float32 and float64 for what runtime/kernels/batch_norm.py does. A
+// Batch normalization and its gradients: native loops over float32 and float64 for what runtime/operators/kernels/batch_norm.py does. A
 // channel is read for its sums, and again for what is made of them; where channels are single elements side by side, all of
 // them are gone through together.
 

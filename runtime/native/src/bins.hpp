@@ -1,4 +1,4 @@
-// Where numbers lie between edges; see runtime/kernels/statistics.py.
+// Where numbers lie between edges; see runtime/operators/kernels/statistics.py.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Operators that are made of others. Each function does what the Python one of its name in runtime/composite does, with
+// Operators that are made of others. Each function does what the Python one of its name in runtime/operators/composite does, with
 // the same parameters, and declines (null, no exception) where that is unusual. Whatever it fails with is forgotten: the
 // Python function is called in its place, and says what is wrong.
 //

@@ -1,4 +1,4 @@
-// Gradients of distances of the orders 1, 2 and infinity: as in runtime/kernels/distances.py, pair by pair.
+// Gradients of distances of the orders 1, 2 and infinity: as in runtime/operators/kernels/distances.py, pair by pair.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Sums, means and maxima over bags of rows of a table: what runtime/kernels/embedding_bag.py does, with its arithmetic in its
+// Sums, means and maxima over bags of rows of a table: what runtime/operators/kernels/embedding_bag.py does, with its arithmetic in its
 // order, each row read once.
 
 #include <algorithm>

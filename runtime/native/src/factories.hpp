@@ -1,4 +1,4 @@
-// Tensors made from sizes and numbers: the kernels of runtime/kernels/factory.py, for float32, float64 and int64, and
+// Tensors made from sizes and numbers: the kernels of runtime/operators/kernels/factory.py, for float32, float64 and int64, and
 // zeros of everything.
 
 #pragma once

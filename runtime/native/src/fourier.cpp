@@ -1,4 +1,4 @@
-// Fourier transforms along one dimension: what runtime/composite/fourier.py makes of the operators of transforms, where nothing
+// Fourier transforms along one dimension: what runtime/operators/composite/fourier.py makes of the operators of transforms, where nothing
 // is cut off, made longer or converted.
 
 #include "composites.hpp"

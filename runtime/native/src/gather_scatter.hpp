@@ -1,5 +1,5 @@
 // Gather and scatter: every element has an index of its own, in one dimension. Native loops for kernels of along_dimension.py
-// in runtime/kernels/, under the same names; they decline as those of indexing.hpp do.
+// in runtime/operators/kernels/, under the same names; they decline as those of indexing.hpp do.
 
 #pragma once
 

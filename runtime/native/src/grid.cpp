@@ -1,5 +1,5 @@
 // Images and volumes at the points of a grid, with their gradients, over float32 and float64: the arithmetic is that of
-// runtime/kernels/_grid.py, and forward its results to the last bit.
+// runtime/operators/kernels/_grid.py, and forward its results to the last bit.
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-// Formula helpers that C++ has itself. Each does what the Python function of its name in runtime/helpers does, with the
+// Formula helpers that C++ has itself. Each does what the Python function of its name in runtime/operators/helpers does, with the
 // same parameters; the generator reads their names from here.
 
 #pragma once

@@ -1,4 +1,4 @@
-// How numbers of gamma and beta distributions move with their parameters: the integrals of runtime/kernels/implicit.py, of
+// How numbers of gamma and beta distributions move with their parameters: the integrals of runtime/operators/kernels/implicit.py, of
 // single precision, for some elements at a time. Those of double precision are that file's.
 
 #pragma once

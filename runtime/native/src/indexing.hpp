@@ -1,5 +1,5 @@
 // Elements picked, written and added up by index tensors and masks: native loops for kernels of indexing.py,
-// along_dimension.py, masking.py and nn.py in runtime/kernels/, under the same names. Those by an index for each element are in
+// along_dimension.py, masking.py and nn.py in runtime/operators/kernels/, under the same names. Those by an index for each element are in
 // gather_scatter.hpp.
 //
 // They decline (null, no exception) whatever is unusual or wrong: indices out of range above all, of which Python says what

@@ -196,7 +196,7 @@ struct addcdiv {
 
 }  // namespace kernels
 
-// In-place forms of kernels that the templates above do not cover, by the names that these have in runtime/kernels.
+// In-place forms of kernels that the templates above do not cover, by the names that these have in runtime/operators/kernels.
 namespace writers {
 
 bool add(PyObject* self, PyObject* other, PyObject* alpha);

@@ -1,5 +1,5 @@
 // Layer normalization and that of groups of channels, forward and backward: native loops over float32 and float64 for what
-// runtime/kernels/nn.py and runtime/composite/nn.py do, under the same names.
+// runtime/operators/kernels/nn.py and runtime/operators/composite/nn.py do, under the same names.
 //
 // They take Tensors and give a tuple of arrays, and decline (null, no exception) whatever is unusual: arrays
 // that are not contiguous, other element types, arguments that are an error. Dtypes are NumPy's.

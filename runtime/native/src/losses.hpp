@@ -1,5 +1,5 @@
 // Losses of each element by itself, and their gradients: native loops over float32 and float64 for what
-// runtime/kernels/loss.py does, under the same names.
+// runtime/operators/kernels/loss.py does, under the same names.
 //
 // They take Tensors and give arrays, and decline (null, no exception) whatever is unusual, as the loops of kernels.hpp do.
 

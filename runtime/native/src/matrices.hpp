@@ -1,5 +1,5 @@
 // Small matrices of a batch one after the other, where a call of LAPACK for each costs more than its arithmetic; see
-// runtime/kernels/_matrices.py.
+// runtime/operators/kernels/_matrices.py.
 
 #pragma once
 

@@ -1,5 +1,5 @@
 // What takes NaN and infinities for something else: native loops over float32 and float64 for kernels of the same names in
-// runtime/kernels. They take Tensors and give arrays, and decline (null, no exception) whatever is unusual.
+// runtime/operators/kernels. They take Tensors and give arrays, and decline (null, no exception) whatever is unusual.
 
 #pragma once
 

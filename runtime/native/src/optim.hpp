@@ -1,4 +1,4 @@
-// Steps of optimizers on arrays. Their rules are those of runtime/update_rules.py, of which the generator makes loops.
+// Steps of optimizers on arrays. Their rules are those of runtime/operators/update_rules.py, of which the generator makes loops.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// Elements in order: native loops for what runtime/kernels/ordering.py does, under the same names. NaN is the greatest value,
+// Elements in order: native loops for what runtime/operators/kernels/ordering.py does, under the same names. NaN is the greatest value,
 // and equal elements stay in the order in which they stand.
 //
 // They decline (null, no exception) other element types than float32, float64, int32 and int64.

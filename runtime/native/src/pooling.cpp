@@ -1,4 +1,4 @@
-// Pooling over windows of images: native loops over float32 and float64 for what runtime/kernels/pooling.py does, with its
+// Pooling over windows of images: native loops over float32 and float64 for what runtime/operators/kernels/pooling.py does, with its
 // results to the last bit but for sums of adaptive windows. A row of results is made at a time, of rows of the input as they
 // lie.
 

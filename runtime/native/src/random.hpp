@@ -1,4 +1,4 @@
-// Random numbers: what runtime/base/mersenne.py and runtime/kernels/_gaussian.py describe, to the last bit.
+// Random numbers: what runtime/base/mersenne.py and runtime/operators/kernels/_gaussian.py describe, to the last bit.
 
 #pragma once
 

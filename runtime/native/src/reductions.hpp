@@ -1,4 +1,4 @@
-// Reductions: native loops over float32 and float64 for what runtime/kernels/reduction.py does, under the same names.
+// Reductions: native loops over float32 and float64 for what runtime/operators/kernels/reduction.py does, under the same names.
 //
 // They take Tensors and give arrays, and decline (null, no exception) whatever is unusual, as the loops of kernels.hpp do.
 // Sums add up in NumPy's order (in pairs along the innermost dimension), so that results are those of `np.add.reduce`. No

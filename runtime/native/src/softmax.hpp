@@ -1,4 +1,4 @@
-// Softmax and its logarithm, forward and backward: native loops over float32 and float64 for what runtime/kernels/nn.py does,
+// Softmax and its logarithm, forward and backward: native loops over float32 and float64 for what runtime/operators/kernels/nn.py does,
 // under the same names.
 //
 // They take Tensors and give arrays, and decline (null, no exception) whatever is unusual: arrays

@@ -1,4 +1,4 @@
-// Upsampling of rows and images: native loops over float32 and float64 for what runtime/kernels/upsampling.py does, with the
+// Upsampling of rows and images: native loops over float32 and float64 for what runtime/operators/kernels/upsampling.py does, with the
 // same sums in the same order. Each row of a result is a sum of rows of the input first, and then a sum of its elements.
 
 #include <algorithm>

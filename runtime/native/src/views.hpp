@@ -1,5 +1,5 @@
 // Views: other shapes and strides over the same memory. Each kernel does what the Python one of its name in
-// runtime/kernels/shape.py does, and declines (null, no exception) whatever is unusual or wrong: Python says what.
+// runtime/operators/kernels/shape.py does, and declines (null, no exception) whatever is unusual or wrong: Python says what.
 
 #pragma once
 

@@ -139,7 +139,7 @@ def test_list_and_explain(project: Path) -> None:
     explained = run(project, "explain", "mul.Tensor", "--code").stdout
     for part in (
         "mul.Tensor(Tensor self, Tensor other) -> Tensor",
-        "CPU: runtime.kernels.arithmetic.mul",
+        "CPU: runtime.operators.kernels.arithmetic.mul",
         "self: grad * other.conj()",
         "other: an input, for the gradient of self",
         "class MulBackward0(RecordedNode):",

@@ -49,7 +49,10 @@ def test_places_of_the_entry_the_kernel_and_the_formulas(operators: dict[str, Op
     entry = "- func: mul.Tensor(Tensor self, Tensor other) -> Tensor"
     assert f"  declared in {line_of('native_functions.yaml', entry)}\n" in text
     source = "mul = np.multiply"
-    assert f"runtime.kernels.arithmetic.mul  {line_of('runtime/kernels/arithmetic.py', source)}  wins\n" in text
+    assert (
+        "runtime.operators.kernels.arithmetic.mul  "
+        f"{line_of('runtime/operators/kernels/arithmetic.py', source)}  wins\n" in text
+    )
     assert f"  {line_of('derivatives.yaml', '  self: grad * other.conj()')}  self: grad * other.conj()\n" in text
 
 

@@ -13,7 +13,7 @@ from codegen.plan.plan import Plan
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.rules.batching import rule_names
 from codegen.source import Diagnostics
-from runtime.batching.rules import RANDOM_RULES, RULES
+from runtime.operators.batching.rules import RANDOM_RULES, RULES
 
 KERNELS = """\
 def one(self): return self
@@ -51,7 +51,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def rules(small_paths: Paths) -> None:
-    folder = small_paths.runtime / "batching" / "rules"
+    folder = small_paths.operators / "batching" / "rules"
     folder.mkdir(parents=True)
     (folder / "small.py").write_text(
         "def along(level, operator, values): ...\ndef loop(level, operator, values): ...\n"
@@ -73,10 +73,12 @@ def test_a_composite_operator_needs_no_rule(planned: Callable[..., Plan]) -> Non
 
 
 def test_private_functions_are_no_rules(analysed: Callable[..., Result], small_paths: Paths) -> None:
-    Path(small_paths.runtime / "batching" / "rules" / "more.py").write_text("def _mine(level, operator, values): ...\n")
+    Path(small_paths.operators / "batching" / "rules" / "more.py").write_text(
+        "def _mine(level, operator, values): ...\n"
+    )
     text = "- func: f(Tensor self) -> Tensor\n  dispatch: {CPU: one}\n  batching: _mine\n"
     messages = [item.message for item in analysed(text, "[]", "", KERNELS).diagnostics.items]
-    assert messages == ["no rule '_mine' in runtime/batching/rules"]
+    assert messages == ["no rule '_mine' in runtime/operators/batching/rules"]
 
 
 def test_the_rule_goes_into_the_output(emitted: Callable[..., dict[str, str]]) -> None:
@@ -86,7 +88,7 @@ def test_the_rule_goes_into_the_output(emitted: Callable[..., dict[str, str]]) -
 
 def test_words_are_the_rules_that_vmap_has() -> None:
     diagnostics = Diagnostics()
-    part = SourcePart(project_paths().runtime_part(BATCHING_RULES), diagnostics)
+    part = SourcePart(project_paths().operators_part(BATCHING_RULES), diagnostics)
     assert rule_names(FunctionIndex([part])) == RULES.keys() | RANDOM_RULES.keys()
     assert not diagnostics
     assert {"pointwise", "reduction", "along", "loop"} <= set(RULES)
@@ -96,9 +98,11 @@ def test_words_are_the_rules_that_vmap_has() -> None:
 def test_functions_that_are_no_rules_are_no_words(
     analysed: Callable[..., Result], small_paths: Paths, word: str
 ) -> None:
-    (small_paths.runtime / "batching/rules/small.py").unlink()
-    for path in (project_paths().runtime / "batching" / "rules").glob("*.py"):
-        (small_paths.runtime / "batching/rules" / path.name).write_text(path.read_text())
+    (small_paths.operators / "batching/rules/small.py").unlink()
+    for path in (project_paths().operators / "batching" / "rules").glob("*.py"):
+        (small_paths.operators / "batching/rules" / path.name).write_text(path.read_text())
     entry = f"- func: f(Tensor self) -> Tensor\n  variants: function\n  batching: {word}\n  dispatch: {{CPU: one}}\n"
     result = analysed(entry, "[]", kernels=KERNELS)
-    assert [item.message for item in result.diagnostics.items] == [f"no rule '{word}' in runtime/batching/rules"]
+    assert [item.message for item in result.diagnostics.items] == [
+        f"no rule '{word}' in runtime/operators/batching/rules"
+    ]

@@ -308,7 +308,7 @@ def test_a_mistake_stops_the_generation(small_paths: Paths) -> None:
     result = analyze(small_paths)
     assert result.plan is None
     (error,) = result.diagnostics.items
-    assert str(error.span) == "runtime/update_rules.py:6:12"
+    assert str(error.span) == "runtime/operators/update_rules.py:6:12"
 
 
 def test_a_project_without_rules_has_none(small_paths: Paths) -> None:

@@ -195,7 +195,7 @@ def test_helpers_that_are_not_linear(analysed: Callable[..., Result], lines: tup
     assert error.message == "not linear in the gradient: helper 'h' is not linear in 'grad'"
     ((place, note),) = error.notes
     assert note.startswith(why)
-    assert place.file.path == "runtime/helpers/small.py"
+    assert place.file.path == "runtime/operators/helpers/small.py"
 
 
 DECLARED = HEAD.replace("def h(", "{declarations}\ndef h(") + "    return grad.abs() * other\n"

@@ -212,7 +212,7 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
     everything = "\n".join(files.values())
     for name in ("neg", "floor_of", "highest"):
         assert f"&entries::{name}_default_," in everything
-    assert '{"runtime.helpers.small", "shrink_backward", &py::small_helpers_shrink_backward},' in everything
+    assert '{"runtime.operators.helpers.small", "shrink_backward", &py::small_helpers_shrink_backward},' in everything
     assert '{"mul", nullptr, nullptr, "mul_Tensor", "mul_Scalar", nullptr, 0},' in files["packets.cpp"]
     assert '{"expand", nullptr, nullptr, nullptr, nullptr, "expand_default", 1},' in files["packets.cpp"]
     assert (

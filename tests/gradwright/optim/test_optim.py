@@ -15,7 +15,7 @@ from gradwright import nn, optim
 from gradwright.autograd import grad, gradcheck
 from gradwright.optim import arrays, by_operators, lr_scheduler, swa_utils
 from gradwright.optim.muon import orthogonalized
-from runtime import update_rules
+from runtime.operators import update_rules
 
 Made = Callable[[Any], Any]
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch.func import jvp, vjp
 
 import gradwright
-from runtime.upstream import activation, convolution, linalg, loss, nn, pointwise, shape
+from runtime.operators.upstream import activation, convolution, linalg, loss, nn, pointwise, shape
 
 pytestmark = pytest.mark.parity
 

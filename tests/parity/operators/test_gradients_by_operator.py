@@ -53,7 +53,7 @@ def test_inplace_variant(name: str) -> None:
 
 
 def test_every_operator_is_compared() -> None:
-    """All of this project's, and, on PyTorch's formulas, all that `runtime/upstream/` adds for them."""
+    """All of this project's, and, on PyTorch's formulas, all that `runtime/operators/upstream/` adds for them."""
     paths = project_paths()
     own, _ = pipeline.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
     assert own is not None

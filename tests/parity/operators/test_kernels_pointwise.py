@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from generated import kernels
-from runtime.kernels import activation, arithmetic, comparison, exponential, special, trigonometric
-from runtime.kernels import complex as complex_kernels
+from runtime.operators.kernels import activation, arithmetic, comparison, exponential, special, trigonometric
+from runtime.operators.kernels import complex as complex_kernels
 
 pytestmark = pytest.mark.parity
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from runtime.kernels import linalg, ordering, rearrange, reduction, shape
+from runtime.operators.kernels import linalg, ordering, rearrange, reduction, shape
 
 pytestmark = pytest.mark.parity
 

@@ -17,7 +17,7 @@ from gradwright import linalg, tensor
 from gradwright.testing import sample_inputs
 from runtime.base import errors
 from runtime.base.errors import LinAlgError, translated
-from runtime.helpers import distances
+from runtime.operators.helpers import distances
 
 SINGULAR = [[1.0, 2.0], [0.0, 0.0]]
 
@@ -102,7 +102,7 @@ def test_wrong_arguments_of_composite_operators() -> None:
 )
 def test_translation(call, kind: type) -> None:
     """Each exception of a library becomes one of ours; here the last frame is one of NumPy's or of no project."""
-    globals_of_a_kernel = {"__name__": "runtime.kernels.made", "call": call.__code__, "np": np}
+    globals_of_a_kernel = {"__name__": "runtime.operators.kernels.made", "call": call.__code__, "np": np}
     exec("import types\nrun = types.FunctionType(call, globals())", globals_of_a_kernel)
     with pytest.raises(Exception) as raised:  # noqa: PT011
         globals_of_a_kernel["run"]()
@@ -118,10 +118,10 @@ def test_our_own_errors_stay() -> None:
         assert isinstance(raised.value, Exception)
         return translated(raised.value, "made", "")
 
-    for name in ("runtime.kernels.made", "generated.operators", "mine"):
+    for name in ("runtime.operators.kernels.made", "generated.operators", "mine"):
         assert type(raised_in(name, "raise ValueError('x')")) is ValueError
-    assert type(raised_in("runtime.kernels.made", "int('x')")) is RuntimeError
-    assert type(raised_in("runtime.kernels.made", "1 / 0")) is RuntimeError
+    assert type(raised_in("runtime.operators.kernels.made", "int('x')")) is RuntimeError
+    assert type(raised_in("runtime.operators.kernels.made", "1 / 0")) is RuntimeError
     assert type(raised_in("mine", "int('x')")) is ValueError
     assert "numpy" in errors._LIBRARIES
 

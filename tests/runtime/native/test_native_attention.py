@@ -11,7 +11,7 @@ import gradwright
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import attention
+from runtime.operators.kernels import attention
 from support.native_core import needs_core
 
 pytestmark = needs_core

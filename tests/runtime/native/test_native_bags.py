@@ -12,7 +12,7 @@ import gradwright
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels.embedding_bag import embedding_bag_of_rows
+from runtime.operators.kernels.embedding_bag import embedding_bag_of_rows
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -16,7 +16,7 @@ from gradwright import ops
 from runtime import native
 from runtime.base import layouts
 from runtime.base.tensor import Tensor, wrap
-from runtime.kernels import linalg, rearrange
+from runtime.operators.kernels import linalg, rearrange
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gradwright as torch
-from runtime.kernels import distances, implicit
+from runtime.operators.kernels import distances, implicit
 from support.native_core import needs_core
 
 pytestmark = needs_core

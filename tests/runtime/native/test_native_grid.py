@@ -11,7 +11,7 @@ import pytest
 from gradwright import no_grad, ops, set_num_threads
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import grid as kernels
+from runtime.operators.kernels import grid as kernels
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -12,8 +12,8 @@ import gradwright
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.composite import nn as composite
-from runtime.kernels import nn as kernels
+from runtime.operators.composite import nn as composite
+from runtime.operators.kernels import nn as kernels
 from support.native_core import needs_core
 
 pytestmark = needs_core

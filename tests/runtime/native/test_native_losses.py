@@ -11,7 +11,7 @@ import pytest
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import comparison, loss, nn, reduction
+from runtime.operators.kernels import comparison, loss, nn, reduction
 from support.native_core import needs_core
 
 pytestmark = needs_core

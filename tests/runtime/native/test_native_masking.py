@@ -10,7 +10,7 @@ import pytest
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import masking
+from runtime.operators.kernels import masking
 from support.native_core import needs_core
 
 pytestmark = needs_core

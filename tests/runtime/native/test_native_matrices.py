@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from runtime.kernels import _matrices as matrices
 from runtime.native import core
+from runtime.operators.kernels import _matrices as matrices
 from support.native_core import needs_core
 
 pytestmark = needs_core

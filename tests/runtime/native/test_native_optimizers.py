@@ -11,8 +11,9 @@ import pytest
 
 import gradwright
 from gradwright.optim import arrays
-from runtime import native, update_rules
+from runtime import native
 from runtime.base.tensor import Tensor, wrap
+from runtime.operators import update_rules
 from support.native_core import needs_core
 
 _ADAPTIVE = {"step": (1.0, 40.0), "beta1": (0.9,), "beta2": (0.0, 0.99), "eps": (1e-8,)}

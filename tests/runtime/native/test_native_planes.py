@@ -13,7 +13,7 @@ import gradwright
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import batch_norm, convolution
+from runtime.operators.kernels import batch_norm, convolution
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -7,8 +7,8 @@ import pytest
 
 from runtime.base import mersenne
 from runtime.base.mersenne import Source
-from runtime.kernels import _gaussian, random
 from runtime.native import core
+from runtime.operators.kernels import _gaussian, random
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -20,7 +20,7 @@ import gradwright
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import loss, nn, ordering, reduction
+from runtime.operators.kernels import loss, nn, ordering, reduction
 
 Array = NDArray[Any]
 

@@ -12,7 +12,7 @@ import pytest
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import arithmetic
+from runtime.operators.kernels import arithmetic
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -13,10 +13,10 @@ import pytest
 from gradwright import autograd, ops
 from runtime import native
 from runtime.base.tensor import Tensor, wrap
-from runtime.composite import fourier
-from runtime.kernels import reduction, statistics
-from runtime.kernels.orthogonal import linalg_qr
 from runtime.native import core
+from runtime.operators.composite import fourier
+from runtime.operators.kernels import reduction, statistics
+from runtime.operators.kernels.orthogonal import linalg_qr
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -14,7 +14,7 @@ import gradwright
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import ordering
+from runtime.operators.kernels import ordering
 from support.native_core import needs_core
 
 pytestmark = needs_core

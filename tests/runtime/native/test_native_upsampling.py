@@ -10,7 +10,7 @@ import pytest
 from gradwright import ops
 from runtime import native
 from runtime.base.tensor import wrap
-from runtime.kernels import upsampling
+from runtime.operators.kernels import upsampling
 from support.native_core import needs_core
 
 pytestmark = needs_core

@@ -10,7 +10,7 @@ import pytest
 
 import gradwright as torch
 from gradwright.autograd import gradcheck, gradgradcheck
-from runtime.kernels import fourier
+from runtime.operators.kernels import fourier
 
 NORMS = (None, "backward", "ortho", "forward")
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
