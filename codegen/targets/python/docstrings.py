@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from codegen.plan.documentation import OverloadDocumentation
-from codegen.targets.python.document import STEP
+from codegen.targets.python.code import STEP
 from codegen.targets.python.examples import MODULE
 
 _COLUMNS = 100  # of text that people read

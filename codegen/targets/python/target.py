@@ -16,9 +16,9 @@ from codegen.python_source import SourcePart
 from codegen.read.examples import read_results
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
+from codegen.targets.literals import literal
 from codegen.targets.python import backends, kernels, stubs
 from codegen.targets.python.docstrings import packet_docstring
-from codegen.targets.python.document import STEP, display, entry, field, laid_out
 from codegen.targets.python.examples import example
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
@@ -117,8 +117,8 @@ def _modules(plan: Plan) -> set[str]:
 
 
 def _guards(operator: OperatorPlan) -> str:
-    guards = display(tuple((guard.kind.value, *guard.arguments) for guard in operator.guards))
-    return laid_out(entry(display(operator.function), guards), STEP, ",")
+    guards = tuple((guard.kind.value, *guard.arguments) for guard in operator.guards)
+    return f"{literal(operator.function)}: {literal(guards)},"
 
 
 def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamespace:
@@ -145,8 +145,9 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         **({"joint": joint} if (joint := _joint_arguments(operator)) else {}),
         **({} if package is None else {"package": package}),
     }
-    lines = [field(name, value, STEP * 2) for name, value in fields.items()]
-    return SimpleNamespace(name=str(operator.name), fields="\n".join(lines))
+    return SimpleNamespace(
+        name=str(operator.name), fields=[f"{name}={literal(value)}" for name, value in fields.items()]
+    )
 
 
 def _joint_arguments(operator: OperatorPlan) -> tuple[tuple[str, ...], ...]:

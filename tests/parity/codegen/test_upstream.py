@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -179,14 +178,6 @@ def test_the_native_code_does_not_depend_on_the_run(output: Path, tmp_path: Path
     here, there = contents(output / "cpp"), contents(tmp_path / "cpp")
     assert here.keys() == there.keys()
     assert [name for name in here if here[name] != there[name]] == []
-
-
-@pytest.mark.skipif(shutil.which("clang-format") is None, reason="there is no clang-format")
-def test_layout_of_the_native_code_is_that_of_clang_format(output: Path) -> None:
-    files = [path for path in sorted((output / "cpp").iterdir()) if path.suffix in (".cpp", ".hpp")]
-    command = ["clang-format", f"--style=file:{ROOT / '.clang-format'}", "--dry-run", "--Werror", *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[:3000]
 
 
 def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path: Path) -> None:
