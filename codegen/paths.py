@@ -22,7 +22,7 @@ ARRAY_API = "array_api"  # a folder of the runtime, as the next one is
 # The package of Gradwright's own operators.
 BASE = "generated"
 BATCHING_RULES = "batching/rules"  # a folder of the runtime, as the values of PartKind are
-EXAMPLES = "examples.txt"  # beside native_functions.yaml
+EXAMPLES = "examples.txt"  # beside native_functions.yaml; of our own operators in docs/
 # JSON Schemas of the YAML, for editors.
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -126,7 +126,8 @@ class Paths:
     @property
     def examples(self) -> Path:
         """What the examples of the operators print; it need not be there."""
-        return self.native_functions.parent / EXAMPLES
+        folder = self.native_functions.parent
+        return (folder / "docs" if self.package == BASE else folder) / EXAMPLES
 
     @property
     def public_package(self) -> Path:

@@ -36,7 +36,6 @@ class PacketView:
     factory: bool
     is_function: bool
     python_module: str | None
-    docstring: str
     only: str | None  # the overload, where there are no others
 
 
@@ -50,7 +49,7 @@ class SignView:
     function: str | None
 
 
-def packet_view(packet: PacketPlan, docstring: str) -> PacketView:
+def packet_view(packet: PacketPlan) -> PacketView:
     """The callable of a packet, and what stands beside it."""
     out = Lines()
     parameters = _write(packet, out)
@@ -69,7 +68,6 @@ def packet_view(packet: PacketPlan, docstring: str) -> PacketView:
         packet.takes_requires_grad,
         packet.is_function,
         packet.python_module,
-        docstring,
         first if len(packet.candidates) == 1 else None,
     )
 

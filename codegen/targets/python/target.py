@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from codegen.inputs import INTERFACE
+from codegen.inputs import DOCSTRING_END, DOCSTRINGS, INTERFACE
 from codegen.paths import SCHEMAS, Paths
 from codegen.plan.documentation import plan_documentation
 from codegen.plan.kinds import OperatorKind
@@ -43,7 +43,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         if sign.tensor is not None:
             signs.setdefault(sign.tensor, []).append(sign)
     operators = [operator_view(o, forward_printer, plan.namespace, signs.get(o.function, ())) for o in plan.operators]
-    packets = [packet_view(packet, text) for packet, text in zip(plan.packets, _docstrings(plan, paths), strict=True)]
+    packets = list(map(packet_view, plan.packets))
     based = plan.functions.base is not None
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules), based=based)
     yield (
@@ -56,7 +56,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         ),
     )
     yield from kernels.emit(plan, env)
-    yield "packets.py", render("packets.py.j2", packets=packets)
+    yield "packets.py", render("packets.py.j2", packets=packets, docstrings=DOCSTRINGS)
+    yield DOCSTRINGS, "".join(f"{text}{DOCSTRING_END}" for text in _docstrings(plan, paths))
     methods = [
         (packet.base, view.identifier, packet.self_at, view.method)
         for packet, view in zip(plan.packets, packets, strict=True)

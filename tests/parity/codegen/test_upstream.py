@@ -195,7 +195,7 @@ def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path
     native = {name for name in changed if name.startswith(("cpp/shard_", "cpp/loops_"))}
     assert sorted(name[:9] for name in native) == ["cpp/loops", "cpp/shard"]
     native.add("cpp/manifest.json")
-    texts = {"packets.py", "reference.md"}  # a docstring and a page have the formula as well
+    texts = {"docstrings.txt", "reference.md"}  # a docstring and a page have the formula as well
     assert changed == {"nodes.py", "operators.py", "manifest.json"} | texts | native
 
 
