@@ -15,13 +15,16 @@ from codegen.module_names import PREFIX
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
+# Beside the manifest: the docstrings of the packets in the order of PACKETS, with a line behind each of them.
+DOCSTRINGS = "docstrings.txt"
+DOCSTRING_END = "\f\n"
 # What some editors put at the start of UTF-8.
 MARK = b"\xef\xbb\xbf"
 # Raised when emission changes in a way that makes older output unusable.
-FORMAT = 5
+FORMAT = 6
 # What generated code may count on in the runtime. Raised when code that was generated before would fail or go wrong:
 # packages carry the number that they were generated for, and are refused by another.
-INTERFACE = 1
+INTERFACE = 2
 
 
 def data_folder() -> str:

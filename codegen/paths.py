@@ -23,7 +23,7 @@ ARRAY_API = "array_api"  # a folder of the runtime's operators
 BASE = "generated"
 OPERATORS, OPERATORS_FOLDER = "runtime.operators", "runtime/operators"  # what the YAML names
 BATCHING_RULES = "batching/rules"  # a folder there, as the values of PartKind are
-EXAMPLES = "examples.txt"  # beside native_functions.yaml
+EXAMPLES = "examples.txt"  # beside native_functions.yaml; of our own operators in docs/
 # JSON Schemas of the YAML, for editors.
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -136,7 +136,8 @@ class Paths:
     @property
     def examples(self) -> Path:
         """What the examples of the operators print; it need not be there."""
-        return self.native_functions.parent / EXAMPLES
+        folder = self.native_functions.parent
+        return (folder / "docs" if self.package == BASE else folder) / EXAMPLES
 
     @property
     def public_package(self) -> Path:

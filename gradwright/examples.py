@@ -1,10 +1,11 @@
 """The examples in the docstrings of operators: they are run here, and what they print is compared or written down.
 
     python -m gradwright.examples              compare, for the operators of this project
-    python -m gradwright.examples --update     write what they print to examples.txt, beside native_functions.yaml
+    python -m gradwright.examples --update     write what they print to docs/examples.txt
     python -m gradwright.examples mylib._generated --update
 
-What is written gets into the docstrings with the next generation.
+Examples of a package are written beside its native_functions.yaml.  What is written gets into the docstrings with the
+next generation.
 """
 
 from __future__ import annotations
@@ -113,7 +114,8 @@ def _printed(source: str, names: dict[str, object]) -> str:
 
 def file_of(package: str = GENERATED) -> str:
     """Where the results of a package's examples are written down."""
-    return os.path.join(os.path.dirname(yaml_of(package)), FILE)
+    folder = os.path.dirname(yaml_of(package))
+    return os.path.join(folder, "docs", FILE) if package == GENERATED else os.path.join(folder, FILE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -23,7 +23,6 @@ REASONS = {
     "f'no extension can be built here: {REASON}'": 1,
     "'there is no C++ compiler'": 1,
     "'needs a C++ compiler'": 1,
-    "'there is no clang-format'": 2,
     "'there is no git'": 1,
     "'there are no timers'": 1,
     "'needs fork'": 2,

@@ -123,6 +123,11 @@ def page() -> str:
         "",
         "Of its other modules `torch.utils.benchmark` is not there: `timeit` and `python -m bench` measure.",
         "Pipes of data (`torch.utils.data.datapipes`) are not there either: a loader takes any `IterableDataset`.",
+        "`torch.utils.tensorboard` is the package tensorboardX with PyTorch's signatures (extra `tensorboard`). "
+        "What that package does otherwise: there is no `add_tensor`; `new_style`, `double_precision` and "
+        "`hparam_domain_discrete` change nothing; `add_scalars` writes to the folders `main_tag/tag`; `add_audio` "
+        "needs soundfile and `add_video` moviepy; `flush` does not wait for what is still queued, `close` does; "
+        "and `add_graph` writes no account of the run.",
         "",
         "| module | names | yes | differs | no |",
         "|---|---|---|---|---|",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import textwrap
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -20,7 +19,6 @@ def environment(templates: Path, target: str, escaped: bool = False) -> Environm
         autoescape=escaped,
     )
     made.filters["quoted"] = quoted
-    made.filters["commented"] = commented
     made.filters["docstring"] = docstring
     return made
 
@@ -29,11 +27,6 @@ def docstring(text: str) -> str:
     """A docstring of Python."""
     simple = "\\" not in text and '"""' not in text and not text.endswith('"')
     return f'"""{text}"""' if simple else quoted(text)
-
-
-def commented(text: str, columns: int = 100) -> list[str]:
-    """A comment of C++, in lines that follow on deeper indented ones."""
-    return textwrap.wrap(text, columns, initial_indent="// ", subsequent_indent="//     ", break_on_hyphens=False)
 
 
 def quoted(text: str) -> str:

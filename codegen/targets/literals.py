@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import DTYPE, INT
@@ -41,7 +42,7 @@ def literal(value: object) -> str:
             return repr(value)
 
 
-def tuple_of(parts: list[str]) -> str:
+def tuple_of(parts: Sequence[str]) -> str:
     """A tuple display."""
     return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 

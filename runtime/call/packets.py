@@ -26,11 +26,10 @@ def packet(
     function: Callable[..., Any],
     base: str,
     overloads: Mapping[str, Callable[..., Any]],
-    doc: str | None = None,
     only: Callable[..., Any] | None = None,
     factory: bool = False,
 ) -> Callable[..., Any]:
-    """Finish a packet: its name, its docstring, and its overloads as attributes.
+    """Finish a packet: its name, and its overloads as attributes.
 
     `only` is its overload, where there are no others: that says which arguments it takes, and is the method itself.
     """
@@ -39,9 +38,7 @@ def packet(
     function.__name__ = function.__qualname__ = base
     vars(function).update(overloads)
     function.overloads = lambda: list(overloads)  # type: ignore[attr-defined]
-    function.__doc__ = doc
     if only is not None and only is not function:
-        only.__doc__ = doc
         function.__wrapped__ = only  # type: ignore[attr-defined]
     return function
 

@@ -128,10 +128,10 @@ def test_edited_yaml_is_noticed(generated: Project) -> None:
 
 def test_another_version_of_the_interface_is_refused(generated: Project) -> None:
     file = generated.file("_generated/__init__.py")
-    file.write_text(file.read_text().replace("interface=1", "interface=10"))  # longer: bytecode goes by the size
+    file.write_text(file.read_text().replace("interface=2", "interface=20"))  # longer: bytecode goes by the size
     finished = generated.run("-c", "import mylib")
     assert (
-        "ImportError: mylib._generated was generated for interface 10, this is interface 1 of Gradwright"
+        "ImportError: mylib._generated was generated for interface 20, this is interface 2 of Gradwright"
         in finished.stderr
     )
 

@@ -12,9 +12,9 @@ from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.statements import COLUMNS, Call, Statements, returned
+from codegen.targets.cpp.statements import Call, Statements
 from codegen.targets.cpp.text import CppPrinter, Library, Place, UnprintableError
-from codegen.targets.environment import commented, quoted
+from codegen.targets.environment import quoted
 
 _INTERLEAVED = "interleaved"  # the variable of the formulas that run block by block
 
@@ -70,7 +70,9 @@ class Backward:
             name = cpp(variable.name)
             function = "saved_without_history" if self.node.is_without_history(variable) else "saved"
             node = self._node()
-            self.out.assign(f"Ref {name}", function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
+            self.out.assign(
+                f"Ref {name}", Call(function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
+            )
             self.out.add(f"if (!{name}) return false;")
         if self._interleaves:
             self.out.add(f"InterleavedFormulas {_INTERLEAVED}({self.parameters.use('grad')});")
@@ -99,13 +101,12 @@ class Backward:
     def _gradient(self, gradient: GradientPlan) -> None:
         """Statements for one formula, which are not run where none of its edges is there."""
         edges = [self.node.edges[index] for index in gradient.edges]
-        for line in commented(gradient.written, COLUMNS - 2):
-            self.out.add(line)
+        self.out.comment(gradient.written)
         if gradient.tree is not None or len(self.node.edges) > len(edges):
             for edge in edges:
                 self.out.add(f"Ref {_name(edge)};")
         if len(self.node.edges) > len(edges):
-            self.out.test([self._has_edge(index) for index in gradient.edges], "||", " {")
+            self.out.when([self._has_edge(index) for index in gradient.edges], "{", "||")
             with self.out.block():
                 self._formula(gradient, edges)
         else:
@@ -116,13 +117,13 @@ class Backward:
         if tree is None:
             error = self.needs.name("runtime.graph.recording", "not_implemented_error")
             values = [self._node(), error, quoted(gradient.names[0]), quoted(gradient.reason or "")]
-            self.out.add(returned(Call("raise_not_implemented", values)))
+            self.out.add(f"return {Call('raise_not_implemented', values)};")
             return
         if any(isinstance(part, Intrinsic) and part.name in LEFT_TO_PYTHON for part in walk(tree)):
             raise UnprintableError("asks for the elements of a list")
         if _reads(tree, VariableKind.MASK):
             asked = [f"boolean({self._has_edge(index)})" for index in gradient.edges]
-            self.out.assign("Ref mask", "make_tuple", asked)
+            self.out.assign("Ref mask", Call("make_tuple", asked))
             self.out.add("if (!mask) return false;")
         assert gradient.text is not None
         place = Place(self.node.class_name, gradient.text, first_line(self.node))
@@ -135,7 +136,7 @@ class Backward:
             self._one(gradient, tree, edges[0], printer)
         else:
             together = printer.value(tree)
-            self.out.unless("!unpack_into", [together, *map(_name, edges)], "return false;")
+            self.out.unless(Call("unpack_into", [together, *map(_name, edges)]), "return false;")
         self.tables += loops.tables
         if printer.is_placed:
             self.out.lead_back()

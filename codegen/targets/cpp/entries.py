@@ -13,7 +13,7 @@ from codegen.targets.cpp.headers import COMPOSITES, NativeKernels
 from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.statements import Call, Statement, Statements, returned, wrapped
+from codegen.targets.cpp.statements import Call, Statements, function_head, row
 from codegen.targets.environment import quoted
 
 # The test of a guard; {0} and {1} are its arguments, {takes} the kinds of dtypes, {needed} what it needs of Python.
@@ -64,13 +64,12 @@ class EntryView:
     function: str  # its name in Python
     symbol: str  # and in C++
     schema: str
-    declaration: tuple[str, ...]
+    head: str  # of its declaration and its definition
     fused: tuple[LoopTable, ...]  # of formulas that are one loop
-    head: tuple[str, ...]
     body: tuple[str, ...]
     unpack: tuple[str, ...]  # of `failing`: the parameters that tests look at
     tests: tuple[str, ...]  # what has to hold, in the order of the plan's guards
-    parameters: tuple[str, ...]  # the array of their names
+    parameters: str  # their names, as the elements of an array
     out: str  # who serves calls with `out=`
     computes_halves: str  # "true" or "false"
     count: int
@@ -109,13 +108,12 @@ class Entry(ABC):
             function,
             cpp(function),
             schema,
-            tuple(wrapped(f"Ref {cpp(function)}(", head, ");")),
+            function_head("Ref", cpp(function), head),
             tuple(self.loops.tables),
-            tuple(wrapped(f"Ref {cpp(function)}(", head, ") {")),
             tuple(body),
             tuple(unpack),
             tuple(self.tests),
-            tuple(wrapped(f"const char* const {function}_parameters[] = {{", names, "};")),
+            row(*names),
             self._out() if function == self.operator.function and self.operator.writes_out else "Out::kPython",
             str(self.operator.computes_halves).lower(),
             len(parameters),
@@ -143,11 +141,11 @@ class Entry(ABC):
             open_.append(f"!(entries::{cpp(self.operator.function)}.replaced & kByKernel)")
         if self.operator.computes_halves:
             self.out.add("Ref half;")
-        self.out.lines += wrapped("  if (!(", [*open_, *self.tests], ")) {", " &&")
+        self.out.add(f"if (!({' && '.join([*open_, *self.tests])})) {{")
         with self.out.block():
             if self.operator.computes_halves:
                 entries = [f"entries::{cpp(self.function)}", f"entries::{cpp(self.operator.function)}"]
-                self.out.assign("half", "in_float32", [*entries, *self.arguments])
+                self.out.assign("half", Call("in_float32", [*entries, *self.arguments]))
                 self.out.when(["!half"], self._fall_back())
             else:
                 self.out.add(self._fall_back())
@@ -158,8 +156,8 @@ class Entry(ABC):
         self.out.add("forget_error();")
         self.out.add(self._fall_back())
 
-    def _fall_back(self) -> Statement:
-        return returned(Call("fall_back", [f"entries::{cpp(self.function)}", *self.arguments]))
+    def _fall_back(self) -> str:
+        return f"return {Call('fall_back', [f'entries::{cpp(self.function)}', *self.arguments])};"
 
 
 class CompositeEntry(Entry):
@@ -168,8 +166,7 @@ class CompositeEntry(Entry):
     def lines(self) -> list[str]:
         self._check()
         name = self.operator.implementation.name
-        self.out.assign(
-            "Ref out", self.needs.native(self.kernels, COMPOSITES, name, len(self.arguments)), self.arguments
-        )
+        function = self.needs.native(self.kernels, COMPOSITES, name, len(self.arguments))
+        self.out.assign("Ref out", Call(function, self.arguments))
         self.leave()
         return self.out.lines

@@ -26,8 +26,7 @@ from codegen.targets.cpp.headers import (
     WrittenFunctor,
 )
 from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.statements import COLUMNS, wrapped
-from codegen.targets.environment import commented
+from codegen.targets.cpp.statements import Call, function_head
 
 _STEP = "  "
 _SAME_IN_CPP = frozenset(("+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!=", "&&", "||"))
@@ -130,7 +129,7 @@ class _Functor:
 
     def written(self, mark: str = "") -> WrittenFunctor:
         """The functor, with a mark for the numbers that it is for."""
-        lines = [*commented(self.text, COLUMNS), f"struct {self.name} {{"]
+        lines = [f"// {self.text}", f"struct {self.name} {{"]
         if not self.native.core.for_float.isdisjoint(self.named):
             lines.append(f"{_STEP}static constexpr bool only_float = true;")
         if mark or self.mark:
@@ -164,17 +163,16 @@ class _Functor:
 
     def _apply(self) -> list[str]:
         parameters = [f"T {name}" for name in self.parameters]
-        lines = wrapped(f"{_STEP}static T apply(", parameters, ") {")
+        lines = [f"{_STEP}{function_head('static T', 'apply', parameters)} {{"]
         *steps, last = range(len(self.steps))
         names = dict(enumerate(f"step_{number}" for number in steps))
-        for number in steps:
-            lines += self._statement(f"const T {names[number]} = ", number, names, {}, 2)
-        lines += self._statement("return ", last, names, {}, 2)
+        lines += [self._statement(f"const T {names[number]} = ", number, names, {}, 2) for number in steps]
+        lines.append(self._statement("return ", last, names, {}, 2))
         return [*lines, f"{_STEP}}}"]
 
     def _statement(
         self, head: str, number: int, names: Mapping[int, str], arguments: Mapping[str, str], depth: int
-    ) -> list[str]:
+    ) -> str:
         step, indent = self.steps[number], _STEP * depth
         values = [self._operand(operand, names, arguments) for operand in step.operands]
         assert step.kernel is not None
@@ -183,9 +181,9 @@ class _Functor:
         self.uses[step.kernel.name] = None
         return self._called(f"{indent}{head}", number, kept, step.kernel.name in kernels.vectors)
 
-    def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> list[str]:
+    def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> str:
         """The call of the function of a step."""
-        return wrapped(f"{head}{self._function(number, 'T', hands_on)}(", values, ");")
+        return f"{head}{Call(self._function(number, 'T', hands_on), values)};"
 
     def _function(self, number: int, numbers: str, hands_on: bool) -> str:
         kernel = self.steps[number].kernel
@@ -198,9 +196,8 @@ class _Functor:
     # -- functions of NumPy on blocks, and loops between them
 
     def _block(self) -> list[str]:
-        pointers = [f"const T* {name}" for name in self.parameters]
-        head = f"{_STEP}static GRADWRIGHT_INLINE void block("
-        lines = wrapped(head, [*pointers, "T* out", "npy_intp size"], ") {")
+        parameters = [*(f"const T* {name}" for name in self.parameters), "T* out", "npy_intp size"]
+        lines = [f"{_STEP}{function_head('static GRADWRIGHT_INLINE void', 'block', parameters)} {{"]
         last = len(self.steps) - 1
         arrays: dict[int, str] = {}
         for number, kind in enumerate(self.kinds):
@@ -240,8 +237,8 @@ class _Functor:
         *before, last = self._needed(operand, arrays)
         for number in before:
             names[number] = f"value_{number}"
-            lines += self._statement(f"const T {names[number]} = ", number, names, arguments, 3)
-        lines += self._statement(f"{target}[i] = ", last, names, arguments, 3)
+            lines.append(self._statement(f"const T {names[number]} = ", number, names, arguments, 3))
+        lines.append(self._statement(f"{target}[i] = ", last, names, arguments, 3))
         return [*lines, f"{_STEP * 2}}}"]
 
     def _needed(self, operand: Operand, arrays: Mapping[int, str]) -> Sequence[int]:
@@ -278,11 +275,11 @@ class _ComplexFunctor(_Functor):
             return FunctorKind.LOOP
         raise _NoFunctorError
 
-    def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> list[str]:
+    def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> str:
         if not self.steps[number].of_reals:
             return super()._called(head, number, values, hands_on)
         parts = [f"real_part({value})" for value in values]
-        return wrapped(f"{head}T({self._function(number, 'Real<T>', hands_on)}(", parts, "));")
+        return f"{head}T({Call(self._function(number, 'Real<T>', hands_on), parts)});"
 
     def _operand(self, operand: Operand, names: Mapping[int, str], arguments: Mapping[str, str]) -> str:
         if isinstance(operand, Made | Variable) or (isinstance(operand, Literal) and _is_plain(operand)):

@@ -66,12 +66,12 @@ class _InplaceEntry(KernelEntry):
             self.out.when(tests, self._fall_back(), "||")
         if self.node is None or node is None:
             lists = [f" || (grad_enabled && any_requires_grad({cpp(name)}))" for name in self.written.lists]
-            self.out.assign("const bool recorded", "is_recorded", [self.target, *others], "".join(lists))
+            self.out.assign("const bool recorded", f"{Call('is_recorded', [self.target, *others])}{''.join(lists)}")
             arguments = ", ".join((self.target, "false", *others))
             self.out.when(["recorded", f"!can_write({arguments})"], self._fall_back(), "||")
             return
         edges = [cpp(edge.name) for edge in node.edges]
-        self.out.assign("const bool recorded", "is_recorded", edges)
+        self.out.assign("const bool recorded", Call("is_recorded", edges))
         arguments = ", ".join((self.target, "recorded", *others))
         self.out.when([f"!can_write({arguments})"], self._fall_back())
         copied = str(self.written.keeps_target).lower()
@@ -95,7 +95,7 @@ class _InplaceEntry(KernelEntry):
                 self._overwrite()
         else:
             known = ["half"] if self.operator.computes_halves else []
-            self.out.test([*known, f"!{writer}"], "||", " {")
+            self.out.when([*known, f"!{writer}"], "{", "||")
             with self.out.block():
                 self._overwrite()
         self.out.add(f"if (!count_write({self.target})) return Ref();")
@@ -119,4 +119,4 @@ class _InplaceEntry(KernelEntry):
         arguments = ["before.get()" if name == self.written.target else cpp(name) for name in self.node.arguments]
         self.out.add("if (recorded) {")
         with self.out.block():
-            self.out.unless(f"!{self.node.class_name}::record", [self.target, *arguments], "return Ref();")
+            self.out.unless(Call(f"{self.node.class_name}::record", [self.target, *arguments]), "return Ref();")

@@ -12,10 +12,10 @@ FORMULAS = "formulas"
 
 @dataclass(frozen=True, slots=True)
 class LoopTable:
-    """The table of one formula: its name and its lines."""
+    """The table of one formula: its name and its definition."""
 
     name: str
-    lines: tuple[str, ...]
+    definition: str
 
 
 @dataclass
@@ -40,9 +40,7 @@ class Loops:
         for step in formula.steps:
             slots = ", ".join(map(str, (step.result, *step.operands)))
             functor = self.needs.part(step.kernels, step.kernel, len(step.operands))
-            parts.append(f"    Part<{functor}, {slots}>")
-        given = f"{len(formula.tensors)}, {len(formula.numbers)}"
-        head = f"extern const FormulaTable {name} = formula_table<"
-        lines = [f"{head}{given},", *(f"{part}," for part in parts[:-1]), f"{parts[-1]}>;"]
-        self.tables.append(LoopTable(name, tuple(lines)))
+            parts.append(f"Part<{functor}, {slots}>")
+        arguments = ", ".join([str(len(formula.tensors)), str(len(formula.numbers)), *parts])
+        self.tables.append(LoopTable(name, f"extern const FormulaTable {name} = formula_table<{arguments}>;"))
         return f"{FORMULAS}::{name}"

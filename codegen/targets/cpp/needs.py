@@ -10,7 +10,6 @@ from codegen.paths import BASE
 from codegen.plan.names import module_alias
 from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction, WrittenFunctor
 from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.statements import COLUMNS
 from codegen.targets.literals import literal
 
 
@@ -122,9 +121,7 @@ class Needs:
         self.written_functor(kernels, real)
         self.written_functor(kernels, other)
         name = other.name.removesuffix("complex_") + "with_complex_"
-        head, both = f"using {name} =", f"WithComplex<{real.name}, {other.name}>;"
-        one = f"{head} {both}"
-        self.written[name] = [one] if len(one) <= COLUMNS else [head, f"    {both}"]
+        self.written[name] = [f"using {name} = WithComplex<{real.name}, {other.name}>;"]
         return f"{KERNELS}::{name}"
 
     def update(self, other: Needs) -> None:

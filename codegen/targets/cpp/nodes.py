@@ -13,7 +13,7 @@ from codegen.targets.cpp.backward import Backward
 from codegen.targets.cpp.loops import LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.statements import Statements, quoted_lines, wrapped
+from codegen.targets.cpp.statements import Call, Statements, function_head, row
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.environment import quoted
 
@@ -35,11 +35,11 @@ class NodeView:
     operator: str
     edges: int
     members: tuple[str, ...]
-    record_head: tuple[str, ...]  # lines up to the body
-    record_declaration: tuple[str, ...]
+    record_head: str  # what its definition begins with
+    record_declaration: str
     record: tuple[str, ...]
     fused: tuple[LoopTable, ...]  # of formulas that are one loop
-    apply_head: tuple[str, ...]
+    apply_head: str
     apply: tuple[str, ...]
     leads_back: frozenset[int]  # the lines of it before which the compiler is led back from a formula
     uses_node: bool  # whether apply looks at the Node at all
@@ -84,15 +84,15 @@ def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: N
         node.operator,
         len(node.edges),
         tuple(f"{_type(variable)} {name};" for variable, name in zip(node.saved, names, strict=True)),
-        tuple(wrapped(f"bool {node.class_name}::record(", head, ") {")),
-        tuple(wrapped("  static bool record(", head, ");")),
+        function_head("bool", f"{node.class_name}::record", head),
+        function_head("static bool", "record", head),
         tuple(record),
         tuple(backward.tables),
-        tuple(wrapped(f"bool {node.class_name}::apply(", backward.parameters.declared(), ") {")),
+        function_head("bool", f"{node.class_name}::apply", backward.parameters.declared()),
         tuple(backward.out.lines),
         frozenset(backward.out.leads_back),
         backward.uses_node,
-        tuple(line for variable in node.saved for line in _slot_lines(variable, node)),
+        tuple(_slot(variable, node) for variable in node.saved),
         tuple(_table(node)),
         arguments,
     )
@@ -120,18 +120,17 @@ def _arguments(operator: OperatorPlan, node: NodePlan) -> tuple[str, ...]:
 def _table(node: NodePlan) -> list[str]:
     name = node.class_name
     saved = f"gradwright::table({name}_saved)" if node.saved else "{}"
-    fields = [quoted(node.operator), f"sizeof({name})", str(len(node.edges)), str(node.numbers), "apply", saved]
-    lines = [*quoted_lines(name), *quoted_lines(node.shown), *quoted_lines(str(node.schema))]
-    return [*lines, *(f"    {field}," for field in fields)]
+    texts = [quoted(text) for text in (name, node.shown, str(node.schema), node.operator)]
+    return [*texts, f"sizeof({name})", str(len(node.edges)), str(node.numbers), "apply", saved]
 
 
-def _slot_lines(variable: SavedVariable, node: NodePlan) -> list[str]:
+def _slot(variable: SavedVariable, node: NodePlan) -> str:
     """A row of the table of what is saved."""
     kind = _SLOTS.get(variable.kind, "PyObject*").removeprefix("Saved").replace("PyObject*", "Value")
     history = "WithoutHistory" if node.is_without_history(variable) else ""
     shown = "nullptr" if variable.is_hidden else quoted(f"_saved_{variable.name}")
     place = f"offsetof({node.class_name}, saved_{variable.name})"
-    return wrapped("    {", [shown, place, f"SlotKind::k{kind}{history}"], "},")
+    return row(shown, place, f"SlotKind::k{kind}{history}")
 
 
 # -- recording
@@ -142,7 +141,7 @@ def _record_lines(operator: OperatorPlan, node: NodePlan, library: Library, need
     result = f"outs[{node.outputs[0]}]" if _several(node) else "out"
     if operator.may_lack_gradient(node):
         out.add(f"if (!is_differentiable({result})) return true;")
-    out.assign("Node* base", "new_node", [f"&{node.class_name}::table", result])
+    out.assign("Node* base", Call("new_node", [f"&{node.class_name}::table", result]))
     out.add("if (base == nullptr) return false;")
     if node.saved:
         out.add(f"auto* node = static_cast<{node.class_name}*>(base);")
@@ -174,4 +173,4 @@ def _save(variable: SavedVariable, node: NodePlan, printer: CppPrinter, out: Sta
         asked = f"({' || '.join(needed)})" if len(needed) > 1 else needed[0]
         out.when([asked, f"!{save}({slot}, {value})"], "return false;")
     else:
-        out.unless(f"!{save}", (slot, value), "return false;")
+        out.unless(Call(save, (slot, value)), "return false;")

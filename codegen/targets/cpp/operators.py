@@ -30,9 +30,8 @@ from codegen.targets.cpp.headers import (
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.statements import COLUMNS, Call, Statement, assigned
+from codegen.targets.cpp.statements import Call
 from codegen.targets.cpp.text import CppPrinter, Library
-from codegen.targets.environment import commented
 from codegen.words import LayoutKind
 
 
@@ -82,8 +81,7 @@ class FormulaEntry(Entry):
 
     def lines(self) -> list[str]:
         self._check()
-        for line in commented(self.composite.written, COLUMNS - 2):
-            self.out.add(line)
+        self.out.comment(self.composite.written)
         self.out.add("const auto formula = [&]() -> Ref {")
         with self.out.block("};"):
             printer = CppPrinter(
@@ -180,7 +178,7 @@ class KernelEntry(Entry):
     def _convert(self, conversion: Conversion) -> None:
         name = cpp(conversion.argument)
         parts = [name, self.needs.name("runtime.call.guards", "int_tuple"), self.needs.constant(conversion.size)]
-        self.out.assign(f"Ref {name}ints", _CONVERSIONS[conversion.kind], parts)
+        self.out.assign(f"Ref {name}ints", Call(_CONVERSIONS[conversion.kind], parts))
         self.out.add(f"if (!{name}ints) return Ref();")
         self.out.add(f"{name} = {name}ints.get();")
 
@@ -225,17 +223,17 @@ class KernelEntry(Entry):
             self.out.add("if (!result) {")
             with self.out.block():
                 self._make_lists(lists)
-                self.out.add(assigned("result", in_python))
+                self.out.assign("result", in_python)
         else:
-            self.out.when(["!result"], assigned("result", in_python))
+            self.out.when(["!result"], f"result = {in_python};")
 
     def _assign_result(self, call: Call) -> None:
         """Declare `result`: what is known of half precision, or else what the call gives."""
         if self.operator.computes_halves:
             self.out.add("Ref result = std::move(half);")
-            self.out.when(["!result"], assigned("result", call))
+            self.out.when(["!result"], f"result = {call};")
         else:
-            self.out.add(assigned("Ref result", call))
+            self.out.assign("Ref result", call)
 
     def _choose(self, target: str, choice: LoopChoice) -> None:
         """Give the target the result of the loop that is chosen, if there is one."""
@@ -245,7 +243,7 @@ class KernelEntry(Entry):
         for side, _ in sides:
             with self.out.block("}" if side is sides[-1][0] else "} else {"):
                 if isinstance(side, Call):
-                    self.out.add(assigned(target, side))
+                    self.out.assign(target, side)
                 else:
                     self._choose(target, side)
 
@@ -306,12 +304,12 @@ class KernelEntry(Entry):
             self.out.add(f"Ref {name}numpy = numpy_dtype({name}known.get());")
         self.out.add(f"if (!{name}numpy) return Ref();")
 
-    def _default_dtype(self, target: str, factory: FactoryDtype) -> str | Statement:
+    def _default_dtype(self, target: str, factory: FactoryDtype) -> str:
         if factory.kind is not None:
             promote = self.needs.name("runtime.base.dtypes", "promoted_dtype")
             kind = self.needs.constant(factory.kind.value)
             numbers = [cpp(number) for number in factory.numbers]
-            return assigned(target, Call("dtype_of_numbers", [promote, kind, *numbers]))
+            return f"{target} = {Call('dtype_of_numbers', [promote, kind, *numbers])};"
         if factory.default is not None:
             known = self.needs.name("runtime.base.dtypes", factory.default)
             return f"{target} = Ref::borrow({known});"
@@ -333,12 +331,12 @@ class KernelEntry(Entry):
         if layout.kind is LayoutKind.CONTIGUOUS:
             self.out.add("result = lie_contiguous(std::move(result));")
         elif layout.kind is LayoutKind.ITERATED:
-            self.out.assign("result", "lie_iterated", ["std::move(result)", operands])
+            self.out.assign("result", Call("lie_iterated", ["std::move(result)", operands]))
         else:
             rule = self.needs.name("runtime.base.layouts", layout.kind.value)
             places = sum(1 << place for place in layout.results)
             parts = [rule, "std::move(result)", f"0b{places:b}", operands]
-            self.out.assign("result", "lie_by", parts)
+            self.out.assign("result", Call("lie_by", parts))
         self.out.add("if (!result) return Ref();")
 
     def _wrap(self) -> None:
@@ -364,7 +362,7 @@ class KernelEntry(Entry):
                 several = self.needs.operators(f"{self.operator.function}_op", "results")
                 out.add("Ref tensors = tensor_list(result.get());")
                 out.add("if (!tensors) return Ref();")
-                out.assign("Ref out", "invoke", [several, "tensors.get()"])
+                out.assign("Ref out", Call("invoke", [several, "tensors.get()"]))
         out.add("if (!out) return Ref();")
 
     # -- the history
@@ -385,6 +383,7 @@ class KernelEntry(Entry):
             call = f"{self.node.class_name}::record"
             parts = [results, *map(cpp, self.node.arguments)]
         tests = [_WATCHED[self.fast_path.asked(name)].format(cpp(name)) for name in history.watched]
-        self.out.when_both("grad_enabled", tests, " {")
+        watched = f"({' || '.join(tests)})" if len(tests) > 1 else tests[0]
+        self.out.when(["grad_enabled", watched], "{")
         with self.out.block():
-            self.out.unless(f"!{call}", parts, "return Ref();")
+            self.out.unless(Call(call, parts), "return Ref();")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ from codegen.bind.update_rules import (
 )
 from codegen.plan.optimizers import Branch, Copy, Loop, OptimizerPlan, Point, SetNumber, Step, steps_in
 from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.statements import COLUMNS
 from codegen.targets.environment import quoted
 
 _OF_NUMPY = {
@@ -110,11 +108,11 @@ class _Printer:
         pad = "  " * depth
         for step in steps:
             if not isinstance(step, Branch):
-                yield from (_filled(pad, line) for line in self.step(step))
+                yield from (f"{pad}{line}" for line in self.step(step))
                 continue
             then, otherwise = ([*self.lines(branch, depth + 1)] for branch in (step.then, step.otherwise))
             condition, *before = self.condition(step)
-            yield from (_filled(pad, line) for line in before)
+            yield from (f"{pad}{line}" for line in before)
             if then:
                 yield f"{pad}if ({condition}) {{"
                 yield from then
@@ -238,11 +236,3 @@ def _infix(sign: str, left: _Text, right: _Text) -> _Text:
 def _held(text: _Text, tight: int) -> str:
     """In brackets where its sign binds less tight."""
     return text[0] if text[1] >= tight else f"({text[0]})"
-
-
-def _filled(pad: str, line: str) -> str:
-    """A statement, broken where it is too long for a line."""
-    return textwrap.fill(
-        line, COLUMNS, initial_indent=pad, subsequent_indent=f"{pad}    ", break_long_words=False,
-        break_on_hyphens=False,
-    )  # fmt: skip

@@ -9,16 +9,16 @@ from codegen.plan.names import packet as packet_name
 from codegen.plan.packet import PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
 from codegen.signs import ADDITION, POWER, Sign
-from codegen.targets.cpp.statements import wrapped
+from codegen.targets.cpp.statements import row
 from codegen.targets.environment import quoted
 
 
-def packet_lines(packets: Sequence[PacketPlan], entries: Set[str]) -> Iterator[list[str]]:
+def packet_rows(packets: Sequence[PacketPlan], entries: Set[str]) -> Iterator[str]:
     """The packets that have an overload with a native entry, as C++ initializes them."""
     for packet in packets:
         if any(candidate.function in entries for candidate in packet.candidates):
             native = [name if name in entries else None for name in _choices(packet)]
-            yield wrapped("    {", [*_fields(packet_name(packet.base), *native), str(packet.spread_at or 0)], "},")
+            yield row(*_fields(packet_name(packet.base), *native), str(packet.spread_at or 0))
 
 
 def _choices(packet: PacketPlan) -> tuple[str | None, ...]:
@@ -31,13 +31,13 @@ def _choices(packet: PacketPlan) -> tuple[str | None, ...]:
     return None, packet.unary, packet.tensor, packet.number, None
 
 
-def sign_lines(signs: Sequence[SignPlan], entries: Set[str]) -> Iterator[list[str]]:
+def sign_rows(signs: Sequence[SignPlan], entries: Set[str]) -> Iterator[str]:
     """The signs that have an overload with an entry, as C++ initializes them."""
     for sign in signs:
         native = [name if name in entries else None for name in (sign.unary, sign.tensor, sign.number)]
         if sign.kind is not SignKind.SWAPPED and any(native):
             place = ("generated.operators", sign.function) if sign.function else ("generated.methods", sign.dunder)
-            yield wrapped("    {", _fields(sign.dunder, *place, *native), "},")
+            yield row(*_fields(sign.dunder, *place, *native))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
 from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
 from codegen.targets.cpp.optimizers import optimizer_view
-from codegen.targets.cpp.packets import number_slots, packet_lines, sign_lines
-from codegen.targets.cpp.statements import wrapped
+from codegen.targets.cpp.packets import number_slots, packet_rows, sign_rows
+from codegen.targets.cpp.statements import function_head, row
 from codegen.targets.cpp.text import Library, UnprintableError, node_place
 from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted
@@ -111,8 +111,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield (
         "packets.cpp",
         env.get_template("packets.cpp.j2").render(
-            packets=list(packet_lines(plan.packets, native)),
-            signs=list(sign_lines(plan.signs, native)),
+            packets=list(packet_rows(plan.packets, native)),
+            signs=list(sign_rows(plan.signs, native)),
             number_slots=number_slots(plan.signs),
             **common,
         ),
@@ -267,9 +267,11 @@ def _values(shard: Shard) -> Mapping[str, object]:
         "declared": _declared(shard.needs, _elsewhere(shard)),
         "loops": sorted(shard.needs.loops),
         "called": _called(shard),
-        "names": [(name, name_lines(name, module, attribute)) for name, (module, attribute) in names],
+        "names": [
+            (name, row(quoted(module), quoted(attribute), f"&py::{name}")) for name, (module, attribute) in names
+        ],
         "recorders": [
-            wrapped(f"Recorder {name} = {{", [quoted(f"{shard.needs.package}.nodes"), quoted(function)], "};")
+            (name, row(quoted(f"{shard.needs.package}.nodes"), quoted(function)))
             for name, function in sorted(shard.needs.recorders.items())
         ],
         "constants": [(name, quoted(text)) for name, text in sorted(shard.needs.constants.items())],
@@ -283,7 +285,7 @@ def _loop_values(file: LoopFile) -> Mapping[str, object]:
         "called": sorted(file.called),
         "functors": sorted(file.functors),
         "formulas": FORMULAS,
-        "tables": [table.lines for table in file.tables],
+        "tables": [table.definition for table in file.tables],
     }
 
 
@@ -318,21 +320,17 @@ def _declared(needs: Needs, found: dict[str, list[list[str]]] | None = None) -> 
         found.setdefault(KERNELS, []).append(lines)
     found.setdefault(KERNELS, []).extend(list(lines) for _, lines in sorted(needs.written.items()))
     for (namespace, function), count in sorted(needs.declared.items()):
-        found.setdefault(namespace, []).append(_declaration(function, count, "bool" if namespace == WRITERS else "Ref"))
+        result = "bool" if namespace == WRITERS else "Ref"
+        found.setdefault(namespace, []).append([_declaration(function, count, result)])
     return sorted((namespace, each) for namespace, each in found.items() if each)
 
 
-def _called(shard: Shard) -> list[list[str]]:
+def _called(shard: Shard) -> list[str]:
     """The entries of this file and those that it calls, declared: an operator that is added changes no other file."""
-    own = {entry.symbol: list(entry.declaration) for entry in shard.entries}
+    own = {entry.symbol: f"{entry.head};" for entry in shard.entries}
     others = {name: _declaration(name, count) for name, count in shard.needs.entries.items()}
-    return [lines for _, lines in sorted({**others, **own}.items())]
+    return [declaration for _, declaration in sorted({**others, **own}.items())]
 
 
-def _declaration(function: str, count: int, result: str = "Ref") -> list[str]:
-    return wrapped(f"{result} {function}(", ["PyObject*"] * count, ");")
-
-
-def name_lines(name: str, module: str, attribute: str) -> list[str]:
-    """The row of the table of what a file calls of Python."""
-    return wrapped("    {", [quoted(module), quoted(attribute), f"&py::{name}"], "},")
+def _declaration(function: str, count: int, result: str = "Ref") -> str:
+    return f"{function_head(result, function, ['PyObject*'] * count)};"

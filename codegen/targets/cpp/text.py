@@ -141,7 +141,7 @@ class CppPrinter:
             return
         call = self.owned(expr)
         self._place(expr)
-        self.out.assign(f"Ref {name}" if declare else name, call.function, call.values)
+        self.out.assign(f"Ref {name}" if declare else name, call)
         if call.may_fail:
             self.out.add(f"if (!{name}) {self.failure}")
 
@@ -161,7 +161,7 @@ class CppPrinter:
         values = [self.value(tensor) for tensor in formula.tensors]
         values += [self.default(n) if isinstance(n, ParameterPlan) else self.value(n) for n in formula.numbers]
         target = f"Ref {name}" if declare else name
-        self.out.assign(target, f"{table}.run", [*interleaved, slot or "-1", *values])
+        self.out.assign(target, Call(f"{table}.run", [*interleaved, slot or "-1", *values]))
         self.out.add(f"if (!{name}) {{")
         self.loops = None
         with self.out.block():

@@ -17,7 +17,7 @@ class Writer:
 
     Args:
         templates: those of this target.
-        file: the path of the file; None for a text that is only shown, without marks for a compiler or formatter.
+        file: the path of the file; None for a text that is only shown, without marks for a compiler.
     """
 
     def __init__(self, templates: Environment, file: str | None = None) -> None:
@@ -47,13 +47,12 @@ class Writer:
 
     def node(self, node: NodeView) -> None:
         """The struct of a Node and its functions."""
-        marked = self.file is not None
-        self.add(self._parts.node_start(node, marked))
+        self.add(self._parts.node_start(node, self.file is not None))
         for index, line in enumerate(node.apply):
             if self.file is not None and index in node.leads_back:
                 self.add(f"#line {self._line + 1} {quoted(self.file)}\n")
             self.add(f"{line}\n")
-        self.add(self._parts.node_end(node, marked))
+        self.add(self._parts.node_end(node))
 
     def entry(self, entry: EntryView) -> None:
         """The function of an entry."""

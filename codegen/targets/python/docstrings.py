@@ -1,4 +1,7 @@
-"""Docstrings of packets: signatures, what they compute, formulas, and examples with what they print."""
+"""Docstrings of packets: signatures, what they compute, formulas, and examples with what they print.
+
+They are the text file `docstrings.txt`, which `runtime.call.docstrings` reads.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from codegen.plan.documentation import OverloadDocumentation
-from codegen.targets.python.document import STEP
+from codegen.targets.python.code import STEP
 from codegen.targets.python.examples import MODULE
 
 _COLUMNS = 100  # of text that people read
@@ -16,19 +19,14 @@ Results = Mapping[tuple[str, ...], tuple[str, ...]]
 def packet_docstring(
     overloads: Sequence[OverloadDocumentation], examples: Sequence[tuple[str, ...]], results: Results
 ) -> str:
-    """The literal of a docstring, whose lines are not indented: nobody would take that away where it is printed.
+    """The docstring of a packet.
 
     Args:
         overloads: what there is to say of them.
         examples: their lines, as an interpreter shows them.
         results: what they print, where that is known.
     """
-    text = (
-        "\n".join((*_lines(overloads), *_example_lines(examples, results)))
-        .replace("\\", r"\\")
-        .replace('"""', r"\"\"\"")
-    )
-    return f'"""{text}\n"""'
+    return "".join(f"{line}\n" for line in (*_lines(overloads), *_example_lines(examples, results)))
 
 
 def _lines(overloads: Sequence[OverloadDocumentation]) -> Iterator[str]:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence, Set
 from codegen.plan.operator import OperatorPlan
 from codegen.python_source import parts_of
 from codegen.read.samples import parse_sample
-from codegen.targets.python.document import STEP, Brackets, Joined, call, laid_out, tuple_of
+from codegen.targets.literals import tuple_of
+from codegen.targets.python.code import STEP, call, list_of
 from codegen.words import BUILT_IN_NAMESPACE, COMPLEX_KINDS, SHORTENING_MODULES
 
 MODULE = "gradwright"  # that examples import
 _MAKERS = ("T", "D", "I", "B", "P", "V", "C")  # of Tensors
 _MOST_ELEMENTS = 20  # of arguments that are all written down, and of which results are shown, not just their shape
+_COLUMNS = 112  # of a call; each argument of a longer one has a line
 _MOST_OF_ONE = 8  # of one argument, where there are more than these
 # Multiples of the first, after the decimal point, are spread evenly and without ties.
 _STRIDE, _START = 0.618, 0.37
@@ -39,14 +41,17 @@ def example(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str])
     if operator.source.is_random or chosen.elements > _MOST_ELEMENTS:
         several = len(operator.schema.returns) != 1 or operator.returns_list
         suffix = "[0].shape" if several else ".shape"
-    code = Joined(_called(operator, base, namespace, hidden, chosen.code()), suffix)
-    # Laid out as deep as it will stand, with the prompt before it.
-    first, *rest = laid_out(code, STEP * 2).splitlines()
-    return (f">>> {first}", *(f"... {line.removeprefix(STEP * 2)}" for line in rest))
+    function, arguments = _called(operator, base, namespace, hidden, chosen.code())
+    code = f"{call(function, arguments)}{suffix}"
+    if len(code) <= _COLUMNS:
+        return (f">>> {code}",)
+    return (f">>> {function}(", *(f"... {STEP}{argument}," for argument in arguments), f"... ){suffix}")
 
 
-def _called(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str], arguments: Sequence[str]) -> str:
-    """The call as users write it."""
+def _called(
+    operator: OperatorPlan, base: str, namespace: str, hidden: Set[str], arguments: Sequence[str]
+) -> tuple[str, Sequence[str]]:
+    """The function as users call it, and what of the arguments stands in its brackets."""
     source, place = operator.source, f"{MODULE}.ops.{base}"
     if namespace != BUILT_IN_NAMESPACE:
         place = f"{MODULE}.ops.{namespace}.{base}"
@@ -55,8 +60,8 @@ def _called(operator: OperatorPlan, base: str, namespace: str, hidden: Set[str],
     elif source.python_module is None and "function" in source.variants and base not in hidden:
         place = f"{MODULE}.{base}"
     elif source.variants == {"method"} and arguments and operator.parameters[0].name == "self":
-        return call(f"{arguments[0]}.{base}", arguments[1:])
-    return call(place, arguments)
+        return f"{arguments[0]}.{base}", arguments[1:]
+    return place, arguments
 
 
 class _Arguments:
@@ -91,14 +96,14 @@ class _Arguments:
 
     def code(self) -> list[str]:
         positional = [self._code(argument) for argument in self._call.args]
-        return [*positional, *(Joined(f"{word.arg}=", self._code(word.value)) for word in self._call.keywords)]
+        return [*positional, *(f"{word.arg}={self._code(word.value)}" for word in self._call.keywords)]
 
     def _code(self, node: ast.expr) -> str:
         match node:
             case ast.Call():
                 return self._value(node)
             case ast.List():
-                return Brackets("[", [self._code(item) for item in node.elts], "]")
+                return list_of(self._code(item) for item in node.elts)
             case ast.Tuple():
                 return tuple_of([self._code(item) for item in node.elts])
             case ast.Name():
@@ -159,7 +164,7 @@ class _Arguments:
 
     def _nested(self, shape: tuple[int, ...], element: Callable[[float], str]) -> str:
         if shape:
-            return Brackets("[", [self._nested(shape[1:], element) for _ in range(shape[0])], "]")
+            return list_of(self._nested(shape[1:], element) for _ in range(shape[0]))
         self._made += 1
         return element((_START + self._made * _STRIDE) % 1)
 

@@ -21,21 +21,18 @@ from codegen.plan.steps import (
     ResultKind,
     TracedPlan,
 )
-from codegen.targets.literals import default_text, literal
-from codegen.targets.python.document import (
-    Brackets,
-    Joined,
+from codegen.targets.literals import default_text, literal, tuple_of
+from codegen.targets.python.code import (
+    Lines,
     all_of,
     any_of,
     bracketed,
     call,
     choice,
     comprehension,
-    display,
     generator,
-    tuple_of,
+    list_of,
 )
-from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import forwarded
 from codegen.words import LayoutKind
@@ -131,13 +128,13 @@ def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: 
     if len(operator.schema.returns) > 1:
         result = call(f"{operator.function}_op.counted", (result,))
     with out.block("try:"):
-        out.add(Joined("return ", call("tuple", (result,)) if operator.returns_list else result))
+        out.add(f"return {call('tuple', (result,)) if operator.returns_list else result}")
     with out.block("except Exception as error:"):
-        out.add(Joined("raise ", call(f"{operator.function}_op.explained", ("error", values))))
+        out.add(f"raise {operator.function}_op.explained(error, {values})")
 
 
 def _not(test: str) -> str:
-    return Joined("not ", bracketed(test))
+    return f"not {bracketed(test)}"
 
 
 _NOT_EXACT: Mapping[Asked, Sequence[str]] = {
@@ -230,11 +227,11 @@ class _Writer:
         for item in kernel.arguments:
             name = argument(item.name)
             if item.asked is Asked.OPTIONAL_DTYPE and kernel.dtype is not None:
-                values.append(Joined(bracketed(any_of([name, _default_dtype(kernel.dtype)])), ".numpy"))
+                values.append(f"{bracketed(any_of([name, _default_dtype(kernel.dtype)]))}.numpy")
             else:
                 values.append(_PASSED.get(item.asked, "{0}").format(name))
         with self.out.block("try:"):
-            self.out.add(Joined("result = ", call(f"{self.operator.function}_kernel", values)))
+            self.out.add(f"result = {call(f'{self.operator.function}_kernel', values)}")
         with self.out.block("except Exception:"):
             self.out.add(self.decline)
 
@@ -271,11 +268,10 @@ class _Writer:
             case ResultKind.LIST:
                 self._collect(self._wrapped(results.layout))
             case ResultKind.SEVERAL:
-                results_of = f"{self.operator.function}_op.results"
-                out.add(Joined("out = ", call(results_of, (Brackets("[", self._several(), "]"),))))
+                out.add(f"out = {self.operator.function}_op.results({list_of(self._several())})")
 
     def _collect(self, element: str) -> None:
-        self.out.add(Joined("out = ", call("tuple", (comprehension(element, "array", "result"),))))
+        self.out.add(f"out = tuple({comprehension(element, 'array', 'result')})")
 
     def _several(self) -> list[str]:
         """The elements of the list of results."""
@@ -284,13 +280,13 @@ class _Writer:
         if layout is not None and len(layout.results) != results.count:
             rest = self._wrapped(LayoutPlan(LayoutKind.CONTIGUOUS, (), ()))
             return [
-                Joined("*", comprehension(own if follows else rest, "array", f"result{places}"))
+                f"*{comprehension(own if follows else rest, 'array', f'result{places}')}"
                 for follows, places in _runs(layout.results, results.count or 0)
             ]
         return [generator(choice("None", "array is None", own) if results.masked else own, "array", "result")]
 
     def _wrapped(self, layout: LayoutPlan | None) -> str:
-        return call("wrap", (self._laid_out(layout, "asarray(array)"),))
+        return f"wrap({self._laid_out(layout, 'asarray(array)')})"
 
     def _lay_out(self, layout: LayoutPlan | None) -> None:
         """The layout of `result`. In the common case everything is contiguous, and only that is asked for."""
@@ -304,7 +300,7 @@ class _Writer:
             contiguous = [f"{argument(name)}_array.flags.c_contiguous" for name in layout.arguments]
             tests = [_not(all_of(contiguous)) if len(contiguous) > 1 else f"not {contiguous[0]}"]
         with self.out.when(tests):
-            self.out.add(Joined("result = ", self._laid_out(layout, "result")))
+            self.out.add(f"result = {self._laid_out(layout, 'result')}")
 
     def _laid_out(self, layout: LayoutPlan | None, array: str) -> str:
         """An array as it is to lie in memory."""
@@ -339,7 +335,7 @@ def _default_dtype(factory: FactoryDtype) -> str:
     """The dtype of a factory that is not told one."""
     if factory.kind is not None:
         numbers = tuple_of([argument(name) for name in factory.numbers])
-        return call("dtypes.promoted_dtype", (display(factory.kind.value), numbers))
+        return call("dtypes.promoted_dtype", (literal(factory.kind.value), numbers))
     return "dtypes.get_default_dtype()" if factory.default is None else f"dtypes.{factory.default}"
 
 

@@ -11,9 +11,8 @@ from codegen.plan.elementwise import ElementStep, ElementwisePlan, Made, Operand
 from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
-from codegen.targets.literals import default_text
-from codegen.targets.python.document import Brackets, Joined, bracketed, call, choice, display, laid_out
-from codegen.targets.python.lines import Lines
+from codegen.targets.literals import default_text, literal
+from codegen.targets.python.code import Lines, bracketed, call, choice, function_head
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import PythonPrinter, import_lines
 
@@ -47,8 +46,8 @@ def kernel_view(operator: OperatorPlan, printer: PythonPrinter) -> KernelView:
         f"{argument(each.name)}: Any" + ("" if each.default is None else f" = {default_text(each)}")
         for each in operator.parameters
     ]
-    body = _Body(operator.elementwise, printer).text()
-    return KernelView(laid_out(Brackets(f"def {operator.implementation.name}(", parameters, ") -> Any:")), body)
+    head = function_head(operator.implementation.name, parameters, "Any")
+    return KernelView(head, _Body(operator.elementwise, printer).text())
 
 
 def _steps(operator: OperatorPlan) -> tuple[ElementStep, ...]:
@@ -67,16 +66,16 @@ class _Body:
     def text(self) -> str:
         self.out.comment(self.plan.source)
         for requirement in self.plan.requirements:
-            with self.out.block(Joined("if not ", self.printer.print(requirement.condition), ":")):
+            with self.out.block(f"if not {self.printer.print(requirement.condition)}:"):
                 self.out.add(call("raise RuntimeError", [self._message(requirement)]))
         self._statements(None, len(self.plan.steps) - 1, "return ")
         return self.out.text
 
     def _message(self, requirement: RequirementPlan) -> str:
         if not requirement.values:
-            return display("".join(requirement.words))
+            return literal("".join(requirement.words))
         template = "{}".join(word.replace("{", "{{").replace("}", "}}") for word in requirement.words)
-        return call(f"{display(template)}.format", [self.printer.bare(value) for value in requirement.values])
+        return call(f"{literal(template)}.format", [self.printer.bare(value) for value in requirement.values])
 
     def _statements(self, side: tuple[int, bool] | None, last: int, head: str) -> None:
         """The steps of one side of a choice, or those that are on none; `head` says what becomes of the last one."""
@@ -87,10 +86,10 @@ class _Body:
 
     def _statement(self, number: int, head: str) -> None:
         if self._is_expression(number):
-            self.out.add(Joined(head, self._value(number)))
+            self.out.add(f"{head}{self._value(number)}")
             return
         test, then, orelse = self.plan.steps[number].operands
-        with self.out.block(Joined("if ", self._operand(test), ":")):
+        with self.out.block(f"if {self._operand(test)}:"):
             self._side(then, (number, True), head)
         with self.out.block("else:"):
             self._side(orelse, (number, False), head)
@@ -99,7 +98,7 @@ class _Body:
         if isinstance(operand, Made) and operand.step in self._on(side):
             self._statements(side, operand.step, head)
         else:
-            self.out.add(Joined(head, self._operand(operand)))
+            self.out.add(f"{head}{self._operand(operand)}")
 
     def _on(self, side: tuple[int, bool] | None) -> list[int]:
         """The steps whose innermost side this is, in the order of computation."""

@@ -11,28 +11,16 @@ from codegen.plan.names import FunctionNames
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.saved import SavedVariable
-from codegen.targets.python.document import (
-    STEP,
-    Assignment,
-    Brackets,
-    Joined,
-    any_of,
-    call,
-    choice,
-    comprehension,
-    display,
-    docstring,
-    laid_out,
-    tuple_of,
-)
-from codegen.targets.python.lines import Lines
+from codegen.targets.environment import docstring
+from codegen.targets.literals import literal, tuple_of
+from codegen.targets.python.code import Lines, any_of, call, choice, comprehension, function_head
 from codegen.targets.python.names import argument, local, slot
 from codegen.targets.python.text import PythonPrinter, in_schema_order
 
 
 @dataclass(frozen=True, slots=True)
 class NodeView:
-    """What the template of a Node class prints; all of it is broken into lines and, where it is a body, indented."""
+    """What the template of a Node class prints; bodies are indented."""
 
     class_name: str
     shown: str
@@ -65,15 +53,15 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
         node.class_name,
         node.shown,
         node.operator,
-        docstring(str(node.schema), STEP),
-        laid_out(Joined("__slots__ = ", display((*edges, *attributes))), STEP),
-        laid_out(Joined("return ", targets), STEP * 2),
+        docstring(str(node.schema)),
+        f"__slots__ = {literal((*edges, *attributes))}",
+        f"return {targets}",
         "None" if node.dynamic else str(len(node.outputs)),
         "grad_0" if node.single else "grads",
         apply.text,
         release.text,
         properties.text,
-        laid_out(Brackets(f"def record_{function}(", ["out", *in_schema_order(operator.parameters)], "):")),
+        function_head(f"record_{function}", ["out", *in_schema_order(operator.parameters)]),
         record.text,
     )
 
@@ -134,14 +122,14 @@ def _write_record(node: NodePlan, out: Lines) -> None:
         name, source = _edge_name(edge), argument(edge.name)
         if edge.is_list:
             element = choice("None", "t is None", choice("t", "t._edge is LEAF", "t._edge"))
-            out.add(Joined(f"{name} = ", comprehension(element, "t", f"{source} or ()")))
+            out.assign([name], comprehension(element, "t", f"{source} or ()"))
             if any(_condition(variable, node) for variable in node.saved):
                 out.add(f"{_is_needed(edge)} = any(edge is not None for edge in {name})")
             out.add(f"node.{_edge_slot(edge)} = tuple({name})")
         else:
             edge_of = choice("None", f"{source} is None", f"{source}._edge") if edge.is_optional else f"{source}._edge"
-            out.add(Joined(f"{name} = ", edge_of))
-            out.add(Joined(f"node.{_edge_slot(edge)} = ", choice(source, f"{name} is LEAF", name)))
+            out.assign([name], edge_of)
+            out.assign([f"node.{_edge_slot(edge)}"], choice(source, f"{name} is LEAF", name))
     out.add("node.sequence_nr = next_sequence_nr()", "node._extra = None")
     _write_outputs(node, out)
     printer = PythonPrinter(FunctionNames(), in_method=False, result=lambda index: _result(node, index))
@@ -174,11 +162,11 @@ def _write_outputs(node: NodePlan, out: Lines) -> None:
         out.add(f"array = {results[0]}._array", "node.shape = array.shape", "node.dtype = array.dtype")
         out.add(f"{results[0]}._edge = node")
     elif node.schema.masks_outputs:
-        out.add(Joined("outputs = ", tuple_of(results)))
+        out.assign(["outputs"], tuple_of(results))
         out.add("node.shape, node.dtype = shapes_of(outputs)", "set_edges(outputs, node)")
     else:
         for attribute in ("shape", "dtype"):
-            out.add(Joined(f"node.{attribute} = ", tuple_of([f"{result}._array.{attribute}" for result in results])))
+            out.assign([f"node.{attribute}"], tuple_of([f"{result}._array.{attribute}" for result in results]))
         out.add(call("set_edges", (tuple_of(results), "node")))
 
 
@@ -195,17 +183,17 @@ def _write_saved(variable: SavedVariable, node: NodePlan, printer: PythonPrinter
         return
     value = printer.bare(variable.expr)
     if variable.kind is SavedKind.VALUE:
-        out.add(Joined(f"{kept} = ", value))
+        out.assign([kept], value)
         return
     condition = _condition(variable, node)
     saved = f"tuple({value})" if variable.kind is SavedKind.LIST else value
-    out.add(Joined(f"{kept} = ", saved if condition is None else choice(saved, condition, "None")))
+    out.assign([kept], saved if condition is None else choice(saved, condition, "None"))
     if variable.kind is SavedKind.LIST:
         out.add(f"{kept}_version = versions_of({value})")
         return
     writes = f"{value}._writes"
     optional = variable.kind is SavedKind.OPTIONAL
-    out.add(Joined("version = ", choice("None", f"{value} is None", writes) if optional else writes))
+    out.assign(["version"], choice("None", f"{value} is None", writes) if optional else writes)
     out.add(f"{kept}_version = 0 if version is None else version[0]")
 
 
@@ -226,11 +214,11 @@ def _write_apply(node: NodePlan, printer: PythonPrinter, out: Lines) -> None:
         for variable in node.saved:
             _write_unpacked(variable, node, out)
     if not node.single and not node.dynamic:
-        out.add(Assignment([f"grad_{index}" for index in range(len(node.outputs))], "grads"))
+        out.assign([f"grad_{index}" for index in range(len(node.outputs))], "grads")
     for gradient in node.gradients:
         _write_gradient(gradient, node, printer, out)
     gradients = [f"{_star(edge)}{_grad_name(edge)}" for edge in node.edges]
-    out.add(Joined("return ", tuple_of([*gradients, *["None"] * node.numbers])))
+    out.add(f"return {tuple_of([*gradients, *['None'] * node.numbers])}")
 
 
 def _grad_name(edge: EdgePlan) -> str:
@@ -243,12 +231,12 @@ def _is_wanted(edge: EdgePlan) -> str:
 
 
 def _write_unpacked(variable: SavedVariable, node: NodePlan, out: Lines) -> None:
-    name, attribute, shown = local(variable.name), f"self.{slot(variable.name)}", display(variable.name)
+    name, attribute, shown = local(variable.name), f"self.{slot(variable.name)}", literal(variable.name)
     version = f"{attribute}_version"
     if variable.kind in (SavedKind.TENSOR, SavedKind.OPTIONAL):
         is_kept = f"{name} is not None"
         modified = (f"{name}._writes is not None", f"{name}._writes[0] != {version}")
-        error = Joined("raise ", call("modified_error", ("self", shown, name, version)))
+        error = f"raise modified_error(self, {shown}, {name}, {version})"
         edge = next((f"self.{_edge_slot(e)}" for e in node.edges if e.name == variable.name), None)
         if edge is None:
             with out.when([is_kept, *modified]):
@@ -263,7 +251,7 @@ def _write_unpacked(variable: SavedVariable, node: NodePlan, out: Lines) -> None
         out.add(call("check_versions", ("self", shown, name, version)))
     elif variable.kind is SavedKind.RESULT:
         values = ("self", shown, name, version, f"{attribute}_at", str(node.output_nr(variable)))
-        out.add(Joined(f"{name} = ", call("unpack_result", values)))
+        out.assign([name], call("unpack_result", values))
 
 
 def _write_gradient(gradient: GradientPlan, node: NodePlan, printer: PythonPrinter, out: Lines) -> None:
@@ -283,7 +271,7 @@ def _write_gradient(gradient: GradientPlan, node: NodePlan, printer: PythonPrint
             if len(set(absent)) == 1 and len(absent) <= 3:
                 out.add(" = ".join((*names, absent[0])))
             else:
-                out.add(Assignment(names, ", ".join(absent)))
+                out.assign(names, ", ".join(absent))
 
 
 def _absent(edge: EdgePlan) -> str:
@@ -295,15 +283,14 @@ def _write_formula(
     gradient: GradientPlan, edges: Sequence[EdgePlan], names: Sequence[str], printer: PythonPrinter, out: Lines
 ) -> None:
     if gradient.tree is None:
-        error = call("not_implemented_error", ("self", display(gradient.names[0]), display(gradient.reason)))
-        out.add(Joined("raise ", error))
+        out.add(f"raise not_implemented_error(self, {literal(gradient.names[0])}, {literal(gradient.reason)})")
         return
     for index in gradient.materialize:
         out.add(f"defined_{index} = zeros_for(self, {index}) if grad_{index} is None else grad_{index}")
     uses = {part.kind for part in walk(gradient.tree) if isinstance(part, Variable)}
     if VariableKind.MASK in uses:
-        out.add(Joined("mask = ", tuple_of([_is_wanted(edge) if len(edges) > 1 else "True" for edge in edges])))
-    out.add(Assignment(names, printer.formula(gradient.tree, out)))
+        out.assign(["mask"], tuple_of([_is_wanted(edge) if len(edges) > 1 else "True" for edge in edges]))
+    out.assign(names, printer.formula(gradient.tree, out))
 
 
 _PROPERTIES = {
@@ -321,9 +308,9 @@ def _write_properties(node: NodePlan, out: Lines) -> None:
         if variable.is_hidden:
             continue
         kept = slot(variable.name)
-        parts = [display(variable.name)]
+        parts = [literal(variable.name)]
         if variable.kind is SavedKind.RESULT:
             parts.append(str(node.output_nr(variable)))
         if kept != f"_{variable.name}":
-            parts.append(display(kept))
-        out.add(Joined(f"_saved_{variable.name} = ", call(_PROPERTIES[variable.kind], parts)))
+            parts.append(literal(kept))
+        out.assign([f"_saved_{variable.name}"], call(_PROPERTIES[variable.kind], parts))

@@ -11,21 +11,10 @@ from codegen.plan.names import module_alias
 from codegen.plan.operator import CompositePlan, OperatorPlan, ParameterPlan
 from codegen.plan.signs import SignPlan
 from codegen.schema.names import python
-from codegen.targets.python.document import (
-    STEP,
-    Assignment,
-    Brackets,
-    Joined,
-    call,
-    comprehension,
-    dictionary,
-    display,
-    docstring,
-    laid_out,
-    tuple_of,
-)
+from codegen.targets.environment import docstring
+from codegen.targets.literals import literal, tuple_of
+from codegen.targets.python.code import STEP, Lines, call, comprehension, dictionary, function_head
 from codegen.targets.python.fast_path import write_fast_path, write_traced
-from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.packets import write_sign
 from codegen.targets.python.text import PythonPrinter, forwarded, in_schema_order, signature
@@ -43,7 +32,7 @@ class FunctionView:
 
 @dataclass(frozen=True, slots=True)
 class OperatorView:
-    """What the template of an operator prints, broken into lines.  `functions` are the callable."""
+    """What the template of an operator prints.  `functions` are the callable."""
 
     function: str
     functions: tuple[FunctionView, ...]
@@ -64,11 +53,11 @@ def operator_view(
     if operator.fast_path is not None:
         function = operator.implementation
         name = f"{module_alias(function.module)}.{function.name}"
-        kernel = laid_out(Assignment([f"{operator.function}_kernel"], name))
+        kernel = f"{operator.function}_kernel = {name}"
     return OperatorView(
         operator.function,
-        _functions(operator.function, operator.parameters, out, _body(operator), docstring(schema, STEP)),
-        _object(operator, display(schema), namespace),
+        _functions(operator.function, operator.parameters, out, _body(operator), docstring(schema)),
+        _object(operator, literal(schema), namespace),
         kernel,
         _jvp(operator, printer),
         _composite(operator, printer),
@@ -78,7 +67,7 @@ def operator_view(
 
 
 def _function(name: str, parameters: Sequence[str], body: Lines, docstring: str | None = None) -> FunctionView:
-    return FunctionView(laid_out(Brackets(f"def {name}(", parameters, "):")), body.text, docstring)
+    return FunctionView(function_head(name, parameters), body.text, docstring)
 
 
 def _sign(operator: OperatorPlan, sign: SignPlan) -> FunctionView:
@@ -93,7 +82,7 @@ def _body(operator: OperatorPlan) -> Lines:
     if operator.out is not None:
         with out.when(["out is not None"]):
             out.add(_call_of_out(operator))
-    general = Joined("return ", call(f"{operator.function}_op", forwarded(operator.parameters, exact=True)))
+    general = f"return {call(f'{operator.function}_op', forwarded(operator.parameters, exact=True))}"
     if operator.traced is not None:
         write_traced(operator, operator.traced, general, out)
         return out
@@ -104,7 +93,7 @@ def _body(operator: OperatorPlan) -> Lines:
 
 
 def _call_of_out(operator: OperatorPlan) -> str:
-    return Joined("return ", call(f"{operator.function}_op.out", ["out", *in_schema_order(operator.parameters)]))
+    return f"return {call(f'{operator.function}_op.out', ['out', *in_schema_order(operator.parameters)])}"
 
 
 def _functions(
@@ -120,25 +109,27 @@ def _functions(
         return (_function(name, inner, body, docstring),)
     passed = [f"{argument(p.name)}={python(p.name)}" if p.keyword_only else python(p.name) for p in parameters]
     passing = Lines()
-    passing.add(Joined("return ", call(f"{name}_fast_path", [*passed, *(["out=out"] if out is not None else [])])))
+    if out is not None:
+        passed.append("out=out")
+    passing.add(f"return {call(f'{name}_fast_path', passed)}")
     return (_function(name, public, passing, docstring), _function(f"{name}_fast_path", inner, body))
 
 
 def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:
     """The Operator, an argument on each line."""
     arguments = [schema, operator.function, *_options(operator, namespace)]
-    lines = [f"{STEP}{laid_out(text, STEP, ',')}" for text in arguments]
+    lines = [f"{STEP}{text}," for text in arguments]
     return "\n".join([f"{operator.function}_op = Operator(", *lines, ")"])
 
 
 def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
-    kernels = [(display(key), f"{module_alias(f.module)}.{f.name}") for key, f in operator.implementations]
+    kernels = [(literal(key), f"{module_alias(f.module)}.{f.name}") for key, f in operator.implementations]
     if operator.composite is not None:
-        kernels = [(display(operator.composite.key), f"composite_{operator.function}")]
-    options: list[str] = [Joined("kernels=", dictionary(kernels))]
+        kernels = [(literal(operator.composite.key), f"composite_{operator.function}")]
+    options: list[str] = [f"kernels={dictionary(kernels)}"]
     if namespace != BUILT_IN_NAMESPACE:
-        options.append(f"namespace={display(namespace)}")
+        options.append(f"namespace={literal(namespace)}")
     names = [parameter.name for parameter in operator.parameters]
     if operator.promotion is not None:
         named = operator.promotion.arguments
@@ -191,7 +182,7 @@ def _options(operator: OperatorPlan, namespace: str) -> list[str]:
 
 
 def _option(name: str, value: object) -> str:
-    return Joined(f"{name}=", display(value))
+    return f"{name}={literal(value)}"
 
 
 def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
@@ -215,7 +206,7 @@ def _composite(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView |
     value = printer.bare(composite.tree)
     if len(operator.schema.returns) > 1:
         value = call(f"{operator.function}_op.results", (value,))
-    out.add(Joined("return ", value))
+    out.add(f"return {value}")
     return _function(f"composite_{operator.function}", signature(operator.parameters, None), out)
 
 
@@ -226,10 +217,10 @@ def _each(composite: CompositePlan, printer: PythonPrinter, out: Lines) -> None:
     if len(names) == 1:
         variables += ","
     if composite.inplace is None:
-        out.add(Joined("return ", call("tuple", (comprehension(printer.bare(composite.tree), variables, source),))))
+        out.add(f"return tuple({comprehension(printer.bare(composite.tree), variables, source)})")
         return
     assert isinstance(composite.tree, OperatorCall), "a call has an in-place variant"
-    with out.block(Joined(f"for {variables} in ", source, ":")):
+    with out.block(f"for {variables} in {source}:"):
         out.add(call(printer.function(composite.inplace), printer.arguments(composite.tree)))
 
 
@@ -252,10 +243,10 @@ def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
             parts[0] = printer.formula(formula.tree, out)
         else:
             value = printer.formula(formula.tree, out)
-            out.add(Assignment([f"tangent_{index}" for index in formula.outputs], value))
+            out.assign([f"tangent_{index}" for index in formula.outputs], value)
             for index in formula.outputs:
                 parts[index] = f"tangent_{index}"
-    out.add(Joined("return ", parts[0] if count == 1 else tuple_of(parts)))
+    out.add(f"return {parts[0] if count == 1 else tuple_of(parts)}")
     return _function(f"jvp_{operator.function}", ["out", *names, *tangents], out)
 
 
@@ -278,7 +269,7 @@ def _variants(operator: OperatorPlan) -> list[FunctionView]:
     functions: list[FunctionView] = []
     if operator.inplace_function is not None:
         body = Lines()
-        body.add(Joined("return ", call(f"{operator.function}_op.inplace", in_schema_order(operator.parameters))))
+        body.add(f"return {call(f'{operator.function}_op.inplace', in_schema_order(operator.parameters))}")
         functions += _functions(operator.inplace_function, operator.parameters, None, body)
     if operator.out_function is not None:
         body = Lines()

@@ -10,27 +10,16 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.packet import ALIASED, PacketForm, PacketPlan
 from codegen.plan.signs import SignKind, SignPlan
 from codegen.schema.names import python
-from codegen.targets.python.document import (
-    STEP,
-    Brackets,
-    Joined,
-    any_of,
-    call,
-    dictionary,
-    display,
-    entry,
-    laid_out,
-    tuple_of,
-)
+from codegen.targets.literals import literal, tuple_of
+from codegen.targets.python.code import Lines, any_of, call, dictionary, function_head
 from codegen.targets.python.fast_path import write_fast_path
-from codegen.targets.python.lines import Lines
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import forwarded, signature
 
 
 @dataclass(frozen=True, slots=True)
 class PacketView:
-    """What the template of a packet prints, broken into lines.
+    """What the template of a packet prints.
 
     `head` and `body` make the packet's callable; where there is none the first overload serves itself, which `callable`
     names in both cases.  `method` is what the Tensor method of this name calls.
@@ -44,11 +33,9 @@ class PacketView:
     method: str
     candidates: str  # the assignment of the overloads and their functions
     overloads: str  # the names of attributes, and functions
-    entry: str  # of the table of all packets
     factory: bool
     is_function: bool
     python_module: str | None
-    docstring: str
     only: str | None  # the overload, where there are no others
 
 
@@ -62,27 +49,25 @@ class SignView:
     function: str | None
 
 
-def packet_view(packet: PacketPlan, docstring: str) -> PacketView:
+def packet_view(packet: PacketPlan) -> PacketView:
     """The callable of a packet, and what stands beside it."""
     out = Lines()
     parameters = _write(packet, out)
     name, first = packet_name(packet.base), f"operators.{packet.candidates[0].function}"
     candidates = [tuple_of((f"operators.{c.operator}_op", f"operators.{c.function}")) for c in packet.candidates]
-    overloads = dictionary((display(name), f"operators.{function}") for name, function in packet.overloads)
+    overloads = dictionary((literal(name), f"operators.{function}") for name, function in packet.overloads)
     return PacketView(
         packet.base,
         name,
-        laid_out(Brackets(f"def {name}(", parameters, "):")),
+        function_head(name, parameters),
         out.text,
         name if out.lines else first,
         first if packet.is_direct_method else f"packets.{name}",
-        laid_out(Joined(f"{packet.base}_overloads = ", tuple_of(candidates))),
-        laid_out(overloads, STEP, ","),
-        laid_out(entry(display(packet.base), name), STEP, ","),
+        f"{packet.base}_overloads = {tuple_of(candidates)}",
+        overloads,
         packet.takes_requires_grad,
         packet.is_function,
         packet.python_module,
-        docstring,
         first if len(packet.candidates) == 1 else None,
     )
 
@@ -109,7 +94,7 @@ def _write_choice(packet: PacketPlan, out: Lines) -> None:
 
 
 def _chosen(packet: PacketPlan, *given: str) -> str:
-    return Joined("return ", call("choose", (display(packet.qualified), f"{packet.base}_overloads", *given)))
+    return f"return choose({literal(packet.qualified)}, {packet.base}_overloads, {', '.join(given)})"
 
 
 def _write_respelled(packet: PacketPlan, out: Lines) -> list[str]:
@@ -117,10 +102,10 @@ def _write_respelled(packet: PacketPlan, out: Lines) -> list[str]:
     # Those that may come by keyword under another name than that of the parameter.
     renamed = (p for p in parameters if p.name in ALIASED or argument(p.name) != p.name)
     absent = frozenset(p.name for p in renamed if p.default != "None")
-    known = dictionary((display(p.name), argument(p.name)) for p in parameters)
+    known = dictionary((literal(p.name), argument(p.name)) for p in parameters)
     with out.when(["kwargs"]):
-        out.add(_chosen(packet, "()", call("given", (display(packet.qualified), known, "kwargs"))))
-    out.add(Joined("return ", call(f"operators.{packet.candidates[0].function}", forwarded(parameters, absent))))
+        out.add(_chosen(packet, "()", call("given", (literal(packet.qualified), known, "kwargs"))))
+    out.add(f"return {call(f'operators.{packet.candidates[0].function}', forwarded(parameters, absent))}")
     return [*signature(parameters, required=False, absent=absent), "**kwargs"]
 
 
@@ -128,8 +113,8 @@ def _write_own_order(packet: PacketPlan, out: Lines) -> None:
     """The order of the schema; the others are left to `choose`."""
     parameters = packet.candidates[0].parameters
     positional = sum(not parameter.keyword_only for parameter in parameters)
-    keywords = [display(p.name) for p in parameters if p.keyword_only and python(p.name) == p.name]
-    known = Joined("kwargs.keys() <= ", Brackets("{", keywords, "}"))
+    keywords = [literal(p.name) for p in parameters if p.keyword_only and python(p.name) == p.name]
+    known = f"kwargs.keys() <= {{{', '.join(keywords)}}}"
     with out.when([f"len(args) == {positional}", any_of(["not kwargs", known])]):
         out.add(f"return operators.{packet.candidates[0].function}(*args, **kwargs)")
 
@@ -173,7 +158,7 @@ def _write_operands(kind: str, values: str, tensor: str | None, number: str | No
 def sign_view(sign: SignPlan) -> SignView:
     """The function of a sign, where it does not take a fast path itself."""
     out = Lines()
-    base = display(sign.packet.base)
+    base = literal(sign.packet.base)
     match sign.kind:
         case SignKind.UNARY:
             out.add(f"return packets.{packet_name(sign.packet.base)}(self)")
@@ -183,7 +168,7 @@ def sign_view(sign: SignPlan) -> SignView:
             if sign.number_first is not None:
                 with out.when(["type(other) in numbers"]):
                     out.add(f"return operators.{sign.number_first}(other, self)")
-            out.add(Joined("return ", call("swapped", [base, "self", "other", *_swapping(sign)])))
+            out.add(f"return {call('swapped', [base, 'self', 'other', *_swapping(sign)])}")
         case SignKind.BINARY | SignKind.INPLACE:
             _write_operands("type(other)", "self, other", sign.tensor, sign.number, out)
             out.add(_foreign(sign))
@@ -207,9 +192,9 @@ def write_sign(operator: OperatorPlan, sign: SignPlan, out: Lines) -> None:
 def _foreign(sign: SignPlan) -> str:
     """What takes an operand that is neither a plain Tensor nor a number."""
     function = "foreign_equality" if sign.is_equality else "foreign_operand"
-    return f"return {function}({display(sign.packet.base)}, self, other)"
+    return f"return {function}({literal(sign.packet.base)}, self, other)"
 
 
 def _swapping(sign: SignPlan) -> list[str]:
-    inverse = [] if sign.inverse is None else [f"inverse={display(sign.inverse.base)}"]
+    inverse = [] if sign.inverse is None else [f"inverse={literal(sign.inverse.base)}"]
     return [*inverse, *([] if sign.takes_numbers else ["takes_numbers=False"])]

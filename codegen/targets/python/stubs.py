@@ -27,7 +27,7 @@ from codegen.plan.plan import Plan
 from codegen.schema.names import python
 from codegen.schema.types import BaseType, ListType, OptionalType, Type
 from codegen.targets.literals import default_text
-from codegen.targets.python.document import STEP, Brackets, Joined, display, laid_out
+from codegen.targets.python.code import function_head
 from codegen.words import BUILT_IN_NAMESPACE, SHORTENING_MODULES
 
 _TYPES: Mapping[Type, str] = {
@@ -50,7 +50,7 @@ Signature: TypeAlias = "tuple[tuple[str, ...], str]"  # parameters, what it retu
 
 @dataclass(frozen=True, slots=True)
 class FunctionStub:
-    """One signature of a packet or method, in lines; `overload` says that there are several."""
+    """One signature of a packet or method; `overload` says that there are several."""
 
     text: str
     overload: bool
@@ -64,26 +64,20 @@ def emit(plan: Plan, env: Environment, hidden: Set[str]) -> Iterator[tuple[str, 
     results = _Results()
     functions = _grouped_functions(plan, results)
     is_own = plan.namespace == BUILT_IN_NAMESPACE
-    methods = _stubs(_grouped_methods(plan, results), STEP)
+    methods = _grouped_methods(plan, results)
     classes = results.classes()
 
     def render(template: str, **values: object) -> str:
         return env.get_template(template).render(is_own=is_own, named=bool(classes), **values)
 
-    names = _exported([*sorted(functions), "PACKETS"])
-    yield "packets.pyi", render("packets.pyi.j2", functions=_stubs(functions, ""), names=names)
-    yield "_methods.pyi", render("methods.pyi.j2", methods=methods, signs=_sign_stubs(plan))
+    yield "packets.pyi", render("packets.pyi.j2", functions=_stubs(functions), names=[*sorted(functions), "PACKETS"])
+    yield "_methods.pyi", render("methods.pyi.j2", methods=_stubs(methods), signs=_sign_stubs(plan, methods.keys()))
     if classes:
         yield "_results.pyi", render("results.pyi.j2", classes=classes)
     if is_own:
         yield "py.typed", ""  # of a package, that is the author's to say
         for module, functions_there in _modules(plan.packets, hidden):
-            exported = _exported([name for _, name in functions_there])
-            yield f"_{module}.pyi", render("module.pyi.j2", functions=functions_there, names=exported)
-
-
-def _exported(names: list[str]) -> str:
-    return laid_out(Joined("__all__ = ", display(names)))
+            yield f"_{module}.pyi", render("module.pyi.j2", functions=functions_there)
 
 
 def _modules(packets: Sequence[PacketPlan], hidden: Set[str]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -222,19 +216,21 @@ def _grouped_methods(plan: Plan, results: _Results) -> dict[str, list[Signature]
     return grouped
 
 
-def _stubs(grouped: Mapping[str, Sequence[Signature]], indent: str) -> list[FunctionStub]:
+def _stubs(grouped: Mapping[str, Sequence[Signature]]) -> list[FunctionStub]:
     stubs = []
     for name, signatures in sorted(grouped.items()):
         distinct = dict.fromkeys(signatures)
         for parameters, returns in distinct:
-            head = Brackets(f"def {name}(", parameters, f") -> {returns}: ...")
-            stubs.append(FunctionStub(laid_out(head, indent), len(distinct) > 1))
+            stubs.append(FunctionStub(f"{function_head(name, parameters, returns)} ...", len(distinct) > 1))
     return stubs
 
 
-def _sign_stubs(plan: Plan) -> list[str]:
+def _sign_stubs(plan: Plan, methods: Set[str]) -> list[str]:
+    """The signs that are no operators of the same name, whose methods say what they take."""
     stubs = []
     for sign in plan.signs:
+        if str(sign.dunder) in methods:
+            continue
         ignore = "  # type: ignore[override]" if sign.is_equality else ""
         parameters = "self" if sign.has_one_operand else "self, other: Tensor | Scalar"
         stubs.append(f"def {sign.dunder}({parameters}) -> Tensor: ...{ignore}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 
-from codegen.inputs import INTERFACE
+from codegen.inputs import DOCSTRING_END, DOCSTRINGS, INTERFACE
 from codegen.paths import SCHEMAS, Paths
 from codegen.plan.documentation import plan_documentation
 from codegen.plan.kinds import OperatorKind
@@ -16,9 +16,9 @@ from codegen.python_source import SourcePart
 from codegen.read.examples import read_results
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
+from codegen.targets.literals import literal
 from codegen.targets.python import backends, kernels, stubs
 from codegen.targets.python.docstrings import packet_docstring
-from codegen.targets.python.document import STEP, display, entry, field, laid_out
 from codegen.targets.python.examples import example
 from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
@@ -43,7 +43,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         if sign.tensor is not None:
             signs.setdefault(sign.tensor, []).append(sign)
     operators = [operator_view(o, forward_printer, plan.namespace, signs.get(o.function, ())) for o in plan.operators]
-    packets = [packet_view(packet, text) for packet, text in zip(plan.packets, _docstrings(plan, paths), strict=True)]
+    packets = list(map(packet_view, plan.packets))
     based = plan.functions.base is not None
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules), based=based)
     yield (
@@ -56,7 +56,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         ),
     )
     yield from kernels.emit(plan, env)
-    yield "packets.py", render("packets.py.j2", packets=packets)
+    yield "packets.py", render("packets.py.j2", packets=packets, docstrings=DOCSTRINGS)
+    yield DOCSTRINGS, "".join(f"{text}{DOCSTRING_END}" for text in _docstrings(plan, paths))
     methods = [
         (packet.base, view.identifier, packet.self_at, view.method)
         for packet, view in zip(plan.packets, packets, strict=True)
@@ -117,8 +118,8 @@ def _modules(plan: Plan) -> set[str]:
 
 
 def _guards(operator: OperatorPlan) -> str:
-    guards = display(tuple((guard.kind.value, *guard.arguments) for guard in operator.guards))
-    return laid_out(entry(display(operator.function), guards), STEP, ",")
+    guards = tuple((guard.kind.value, *guard.arguments) for guard in operator.guards)
+    return f"{literal(operator.function)}: {literal(guards)},"
 
 
 def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamespace:
@@ -145,8 +146,9 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         **({"joint": joint} if (joint := _joint_arguments(operator)) else {}),
         **({} if package is None else {"package": package}),
     }
-    lines = [field(name, value, STEP * 2) for name, value in fields.items()]
-    return SimpleNamespace(name=str(operator.name), fields="\n".join(lines))
+    return SimpleNamespace(
+        name=str(operator.name), fields=[f"{name}={literal(value)}" for name, value in fields.items()]
+    )
 
 
 def _joint_arguments(operator: OperatorPlan) -> tuple[tuple[str, ...], ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from codegen.formula.meaning import Meaning
@@ -34,21 +33,8 @@ from codegen.plan.operator import ParameterPlan
 from codegen.plan.sharing import is_shareable, shared_parts
 from codegen.schema.names import python
 from codegen.schema.types import OperatorName
-from codegen.targets.literals import default_text, literal
-from codegen.targets.python.document import (
-    Brackets,
-    Document,
-    Joined,
-    Operators,
-    bracketed,
-    call,
-    choice,
-    comprehension,
-    dictionary,
-    display,
-    tuple_of,
-)
-from codegen.targets.python.lines import Lines
+from codegen.targets.literals import default_text, literal, tuple_of
+from codegen.targets.python.code import Lines, bracketed, call, choice, comprehension, dictionary, list_of
 from codegen.targets.python.names import argument, local
 
 _INTRINSICS = {
@@ -89,7 +75,6 @@ _INTRINSICS = {
     "log1p": "math.log1p({0})",
     "abs": "abs({0})",
 }
-_FORMATTER = string.Formatter()
 _OPERATORS = {"&&": "and", "||": "or"}
 
 
@@ -129,7 +114,7 @@ class PythonPrinter:
         """A whole value; what stands in it several times gets a statement of its own before it."""
         for number, part in enumerate(shared_parts(expr)):
             name = f"shared_{number}"
-            out.add(Joined(f"{name} = ", self.bare(part)))
+            out.add(f"{name} = {self.bare(part)}")
             self._named[structure(part)] = name
         text = self.bare(expr)
         self._named.clear()
@@ -148,7 +133,7 @@ class PythonPrinter:
             case Variable():
                 return self.variable(expr)
             case Literal():
-                return _OBJECTS.get((expr.type, expr.value)) or display(expr.value)
+                return _OBJECTS.get((expr.type, expr.value)) or literal(expr.value)
             case OperatorCall() if self._is_choice(expr):
                 # A real Tensor is its own conjugate: the test saves the call. V: complex32, and types of ml_dtypes.
                 name = self.print(expr.args[0][1])
@@ -160,11 +145,11 @@ class PythonPrinter:
                 values = [self.bare(value) for _, value in expr.args]
                 function = expr.helper.function
                 if function is None:
-                    return call("missing_helper", [display(str(expr.helper.name)), *values])
+                    return call("missing_helper", [literal(str(expr.helper.name)), *values])
                 self.modules.add(function.module)
                 return call(f"{module_alias(function.module)}.{function.name}", values)
             case Intrinsic(name="device_is"):
-                return Joined("(", self.print(expr.args[0]), f".type == {literal(expr.spelling)})")
+                return f"({self.print(expr.args[0])}.type == {literal(expr.spelling)})"
             case Intrinsic():
                 return self.intrinsic(expr)
             case Arithmetic():
@@ -173,13 +158,13 @@ class PythonPrinter:
                 return choice(self.print(expr.then), self.print(expr.test), self.print(expr.orelse))
             case ListDisplay():
                 items = [self.bare(item) for item in expr.items]
-                return Brackets("[", items, "]") if any(item.type == TENSOR for item in expr.items) else tuple_of(items)
+                return list_of(items) if any(item.type == TENSOR for item in expr.items) else tuple_of(items)
             case TupleDisplay():
                 return tuple_of([self.bare(item) for item in expr.items])
             case Mapped():
                 return self.mapped(expr)
             case Element():
-                return Joined(self.print(expr.receiver), "[", self.bare(expr.index), "]")
+                return f"{self.print(expr.receiver)}[{self.bare(expr.index)}]"
 
     @staticmethod
     def _is_choice(expr: TypedExpr) -> bool:
@@ -222,13 +207,7 @@ class PythonPrinter:
         return comprehension(element, f"{parameter}, each", call("enumerate", (source,)))
 
     def intrinsic(self, expr: Intrinsic) -> str:
-        arguments = [self.print(arg) for arg in expr.args]
-        if not any(isinstance(argument, Document) for argument in arguments):
-            return _INTRINSICS[expr.name].format(*arguments)
-        parts = []
-        for text, number, *_ in _FORMATTER.parse(_INTRINSICS[expr.name]):
-            parts += [text, arguments[int(number)]] if number is not None else [text]
-        return Joined(*parts)
+        return _INTRINSICS[expr.name].format(*(self.print(arg) for arg in expr.args))
 
     def arguments(self, expr: OperatorCall) -> list[str]:
         positional = [argument.name for argument in expr.schema.positional]
@@ -236,17 +215,17 @@ class PythonPrinter:
         for number, (name, value) in enumerate(expr.args):
             text = self.bare(value)
             in_place = number < len(positional) and positional[number] == name
-            parts.append(text if in_place else Joined(f"{python(name)}=", text))
+            parts.append(text if in_place else f"{python(name)}={text}")
         return parts
 
     def arithmetic(self, expr: Arithmetic) -> str:
         parts = [self.print(operand) for operand in expr.operands]
         if len(parts) == 1:
-            return Joined("not " if expr.op == "!" else "-", parts[0])
+            return f"{'not ' if expr.op == '!' else '-'}{parts[0]}"
         op = _OPERATORS.get(expr.op, expr.op)
         if op == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
             op = "//"
-        return Operators((op,), parts)
+        return f" {op} ".join(parts)
 
 
 def signature(
@@ -297,7 +276,7 @@ def forwarded(
             text = choice(default_text(parameter), f"{text} is absent", text)
         if parameter.keyword_only:
             other = exact and python(name) != name
-            text = Joined("**", dictionary([(literal(name), text)])) if other else Joined(f"{python(name)}=", text)
+            text = f"**{dictionary([(literal(name), text)])}" if other else f"{python(name)}={text}"
         parts.append(text)
     return parts
 

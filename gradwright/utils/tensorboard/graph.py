@@ -12,17 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from tensorboard.compat.proto.attr_value_pb2 import AttrValue
-from tensorboard.compat.proto.config_pb2 import RunMetadata
-from tensorboard.compat.proto.graph_pb2 import GraphDef
-from tensorboard.compat.proto.node_def_pb2 import NodeDef
-from tensorboard.compat.proto.step_stats_pb2 import DeviceStepStats, StepStats
-from tensorboard.compat.proto.tensor_shape_pb2 import TensorShapeProto
-from tensorboard.compat.proto.versions_pb2 import VersionDef
-
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import is_lazy
 from gradwright.utils._pytree import tree_leaves, tree_map
+from gradwright.utils.tensorboard.loading import tensorboardx
 from runtime.base.modes import Variant, around
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
@@ -30,15 +23,14 @@ from runtime.call.public import overload_of
 
 __all__ = ["graph"]
 
-# The version of the format, and the name of the only device, that TensorBoard knows.
+_proto = tensorboardx.proto
+
+# The version of the format that TensorBoard knows.
 _PRODUCER = 22
-_DEVICE = "/device:CPU:0"
 
 
-def graph(
-    model: Module, args: Any, verbose: bool = False, use_strict_trace: bool = True
-) -> tuple[GraphDef, RunMetadata]:
-    """The operators that a Module calls for an input, and an empty account of the run.
+def graph(model: Module, args: Any, verbose: bool = False, use_strict_trace: bool = True) -> Any:
+    """The operators that a Module calls for an input, as a GraphDef.
 
     The Module runs as in evaluation, with copies of its buffers; its modes and buffers are afterwards what they were.
 
@@ -55,10 +47,10 @@ def graph(
         found = _recorded(model, args, use_strict_trace)
     if verbose:
         print(found)
-    return found, RunMetadata(step_stats=StepStats(dev_stats=[DeviceStepStats(device=_DEVICE)]))
+    return found
 
 
-def _recorded(model: Module, args: Any, strict: bool) -> GraphDef:
+def _recorded(model: Module, args: Any, strict: bool) -> Any:
     if args is None:
         raise RuntimeError(
             "there is no input: input_to_model is a Tensor, or a tuple of what the Module is called with"
@@ -91,14 +83,14 @@ def _recorded(model: Module, args: Any, strict: bool) -> GraphDef:
         raise RuntimeError("a result of a graph has Tensors, and lists, tuples and dicts of them, but nothing else")
     for tensor in found:
         recorder.add_output(tensor)
-    return GraphDef(node=recorder.used(), versions=VersionDef(producer=_PRODUCER))
+    return _proto.graph_pb2.GraphDef(node=recorder.used(), versions=_proto.versions_pb2.VersionDef(producer=_PRODUCER))
 
 
 class _Recorder:
     """Makes a node of each call of an operator, and of what Tensors come from otherwise."""
 
     def __init__(self, model: Module) -> None:
-        self.nodes: list[NodeDef] = []
+        self.nodes: list[Any] = []
         self._names: set[str] = set()
         # Where each Tensor comes from, by its id. It is kept, so that no other gets the id.
         self._made: dict[int, tuple[str, Tensor]] = {}
@@ -167,7 +159,7 @@ class _Recorder:
         self._outputs += 1
         self._add(f"output/output.{self._outputs}", "IO Node", [self._source(tensor)], None, [tensor])
 
-    def used(self) -> list[NodeDef]:
+    def used(self) -> list[Any]:
         """All nodes but inputs that nothing reads."""
         read = {name for node in self.nodes for name in node.input}
         return [node for node in self.nodes if node.name in read or not node.name.startswith("input/")]
@@ -204,12 +196,13 @@ class _Recorder:
         self._names.add(name)
         # TensorBoard does not show texts right that have single quotes.
         text = "" if options is None else str(dict(options)).replace("'", " ")
-        shapes = [TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in x.shape]) for x in results]
+        shape, attribute = _proto.tensor_shape_pb2.TensorShapeProto, _proto.attr_value_pb2.AttrValue
+        shapes = [shape(dim=[shape.Dim(size=size) for size in x.shape]) for x in results]
         about = {
-            "attr": AttrValue(s=text.encode()),
-            "_output_shapes": AttrValue(list=AttrValue.ListValue(shape=shapes)),
+            "attr": attribute(s=text.encode()),
+            "_output_shapes": attribute(list=attribute.ListValue(shape=shapes)),
         }
-        self.nodes.append(NodeDef(name=name, op=kind, input=inputs, attr=about))
+        self.nodes.append(_proto.node_def_pb2.NodeDef(name=name, op=kind, input=inputs, attr=about))
         return name
 
 

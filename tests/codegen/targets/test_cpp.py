@@ -30,7 +30,6 @@ from support.documents import ROOT
 from support.own_project import own_analysis, own_cpp
 
 GOLDEN = Path(__file__).parent / "golden"
-FORMATTER = shutil.which("clang-format", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 FUNCTIONS = """
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -478,16 +477,6 @@ def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp
     lines = spoilt.splitlines()
     assert places
     assert all("gradient(nothing)" in lines[int(place) - 1] for place in places)
-
-
-@pytest.mark.skipif(FORMATTER is None, reason="there is no clang-format")
-def test_layout_is_that_of_clang_format(tmp_path: Path) -> None:
-    assert FORMATTER is not None
-    for name, text in own_cpp().items():
-        if name.endswith(("cpp", "hpp")):
-            command = [FORMATTER, f"--style=file:{ROOT / '.clang-format'}", f"--assume-filename={name}"]
-            done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
-            assert done.stdout == text, name
 
 
 def test_the_functions_of_the_core_are_called() -> None:

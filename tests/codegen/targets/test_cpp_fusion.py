@@ -126,9 +126,8 @@ def test_a_part_of_a_formula_is_a_loop_where_the_whole_is_none() -> None:
     # reduced(clamp_min(-target * (input1 - input2) + margin * 1.0, 0), reduction)
     text = text_of("margin_ranking_loss_default")
     table, _, body = text.partition("// margin_ranking_loss(")
-    assert [line.split("::")[1].split(",")[0] for line in table.splitlines() if "Part<" in line] == [
-        "neg", "sub", "mul", "add", "clamp_min",
-    ]  # fmt: skip
+    steps = re.findall(r"Part<struct kernels::(\w+)", table)
+    assert steps == ["neg", "sub", "mul", "add", "clamp_min"]
     loop, called, statements = body.partition("formulas::margin_ranking_loss_default_formula.run(")
     assert called
     assert statements.split(")")[0].split()[:4] == ["-1,", "target_,", "input1_,", "input2_,"]

@@ -1,4 +1,4 @@
-"""What generated code looks like: lengths of lines, kinds of quotes, and a formula above each gradient."""
+"""What generated code looks like: statements, kinds of quotes, and a formula above each gradient."""
 
 from __future__ import annotations
 
@@ -6,34 +6,14 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from codegen.plan.plan import Plan
 from codegen.targets.literals import literal
-from codegen.targets.python import document
-from codegen.targets.python.document import (
-    COLUMNS,
-    STEP,
-    Assignment,
-    Brackets,
-    Joined,
-    all_of,
-    any_of,
-    bracketed,
-    call,
-    choice,
-    comment,
-    comprehension,
-    dictionary,
-    display,
-    docstring,
-    entry,
-    laid_out,
-    tuple_of,
-)
+from codegen.targets.python.code import Lines, all_of, any_of, call, choice
 from support.documents import ROOT
 from support.own_project import own_analysis
 
@@ -42,18 +22,12 @@ PYTHON = sorted([*GENERATED.glob("*.py"), *GENERATED.glob("*.pyi")])
 CPP = sorted([*GENERATED.glob("cpp/*.cpp"), *GENERATED.glob("cpp/*.hpp")])
 
 
-@pytest.mark.parametrize("path", [*PYTHON, *CPP], ids=lambda path: path.name)
-def test_lines_are_not_longer_than_120_columns(path: Path) -> None:
-    """But those of examples in docstrings, which have the width of what they print."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    examples = set(_lines_of_docstrings(path)) if path.suffix == ".py" else set()
-    assert [f"{n}: {line}" for n, line in enumerate(lines, 1) if len(line) > COLUMNS and n not in examples] == []
-
-
-def _lines_of_docstrings(path: Path) -> Iterator[int]:
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text(encoding="utf-8")).readline):
-        if token.type == tokenize.STRING and ">>> " in token.string:
-            yield from range(token.start[0], token.end[0] + 1)
+@pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
+def test_a_line_holds_one_statement(path: Path) -> None:
+    """But the `...` of a stub stands behind its head."""
+    statements = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.stmt)]
+    lines = [node.lineno for node in statements if not isinstance(getattr(node, "value", None), ast.Constant)]
+    assert len(lines) == len(set(lines))
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=lambda path: path.name)
@@ -112,8 +86,7 @@ def test_each_gradient_of_cpp_has_its_formula_above_it(plan: Plan) -> None:
         for name, body in re.findall(r"^bool (\w+)::apply\(.*?\{\n(.*?)^\}", text, re.MULTILINE | re.DOTALL):
             structs += 1
             node = next(node for node in plan.nodes if node.class_name == name)
-            whole = re.sub(r"\n *//     ", " ", body)  # a long one goes on in deeper indented lines
-            shown = [gradient for gradient in node.gradients if f"  // {gradient.written}\n" in whole]
+            shown = [gradient for gradient in node.gradients if f"  // {gradient.written}\n" in body]
             gradients += len(shown)
             assert len(shown) == len(node.gradients) or "raise_not_implemented" in body, name
     assert structs > 200
@@ -129,174 +102,25 @@ def test_gradients_that_are_not_implemented_have_it_too(emitted: Callable[..., d
     assert '# derivatives.yaml:2  self: not_implemented("hidden away")\n        raise not_implemented_error(' in text
 
 
-# -- documents, at 40 columns
-
-ARGUMENTS = ("first_argument", "second_argument")
-LAID_OUT = [
-    (
-        Joined("x = ", call("call", ARGUMENTS)),
-        """\
-x = call(
-    first_argument, second_argument
-)""",
-    ),
-    (
-        Joined("return ", call("call", ("first_argument", call("inner", ("second_argument", "third_argument", "a"))))),
-        """\
-return call(
-    first_argument,
-    inner(
-        second_argument,
-        third_argument,
-        a,
-    ),
-)""",
-    ),
-    (
-        Joined("if ", all_of(("first_condition", "not second_condition")), ":"),
-        """\
-if (
-    first_condition
-    and not second_condition
-):""",
-    ),
-    (
-        Joined("if ", Joined("not ", bracketed(any_of(("first", all_of(("second", "third")), "fourth")))), ":"),
-        """\
-if not (
-    first
-    or (second and third)
-    or fourth
-):""",
-    ),
-    (
-        Joined("value = ", choice("one_choice", "condition", "another_choice")),
-        """\
-value = (
-    one_choice
-    if condition
-    else another_choice
-)""",
-    ),
-    (
-        Joined("value = ", comprehension(choice("None", "each is None", "f(i)"), "i, each", "enumerate(all)")),
-        """\
-value = [
-    None if each is None else f(i)
-    for i, each in enumerate(all)
-]""",
-    ),
-    (
-        Assignment(("first_gradient", "second_gradient", "third_gradient"), call("helper", ("1",))),
-        """\
-(
-    first_gradient,
-    second_gradient,
-    third_gradient,
-) = helper(1)""",
-    ),
-    (
-        Brackets("def function(", ("argument", "*", "keyword_only=None"), "):"),
-        """\
-def function(
-    argument, *, keyword_only=None
-):""",
-    ),
-    (
-        call("f", (Joined("kernels=", dictionary([("'CPU'", "one_kernel"), ("'CUDA'", "another_kernel")])),)),
-        """\
-f(
-    kernels={
-        'CPU': one_kernel,
-        'CUDA': another_kernel,
-    }
-)""",
-    ),
-    (
-        entry("'a_name_that_is_long'", "function_whose_name_is_too"),
-        """\
-'a_name_that_is_long': (
-    function_whose_name_is_too
-)""",
-    ),
-    (
-        tuple_of([call("one_element", ("that", "does", "not", "fit", "in", "a_line"))]),
-        """\
-(
-    one_element(
-        that, does, not, fit, in, a_line
-    ),
-)""",
-    ),
-    (
-        Joined(call("function_of", ("several", "arguments", "in_brackets")), "[", "0", "]"),
-        """\
-function_of(
-    several, arguments, in_brackets
-)[0]""",
-    ),
-    (
-        display("add(Tensor self, Tensor other) -> Tensor"),
-        """\
-"add(Tensor self, Tensor other) -> "
-"Tensor\"""",
-    ),
-    (
-        display('T(3), rounding_mode="floor", out=T(3, 3)'),
-        """\
-'T(3), rounding_mode="floor", out=T(3, '
-"3)\"""",
-    ),
-    (
-        Joined("x = ", call("call", (display("a, text (of, brackets"), "argument"))),
-        """\
-x = call(
-    "a, text (of, brackets", argument
-)""",
-    ),
-]
+# -- how Python code is put together
 
 
-@pytest.fixture
-def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "COLUMNS", 40)
+def test_operators_in_operators_are_bracketed() -> None:
+    assert any_of(["first"]) == "first"
+    assert any_of(["first", all_of(["second", "third"])]) == "first or (second and third)"
+    assert all_of([any_of(["a", "b"]), "not c"]) == "(a or b) and not c"
+    assert all_of([choice("a", "b", "c"), "d"]) == "(a if b else c) and d"
+    assert call("f", (choice("a", "b", "c"), all_of(["d", "e"]))) == "f(a if b else c, d and e)"
 
 
-@pytest.mark.usefixtures("narrow")
-@pytest.mark.parametrize(("code", "expected"), LAID_OUT)
-def test_a_long_line_is_broken(code: str, expected: str) -> None:
-    assert laid_out(code) == expected
-
-
-@pytest.mark.parametrize("code", [code for code, _ in LAID_OUT])
-def test_a_short_line_stays_as_it_is(code: str) -> None:
-    assert laid_out(code) == code
-
-
-@pytest.mark.parametrize(
-    ("code", "lines"), [pair for pair in LAID_OUT if re.match(r"[\w\"(][^:]*$", pair[0]) and " not, " not in pair[0]]
-)
-def test_broken_code_means_the_same(code: str, lines: str) -> None:
-    assert ast.dump(ast.parse(f"({lines})" if lines[0] in "\"'" else lines)) == ast.dump(ast.parse(code))
-
-
-@pytest.mark.usefixtures("narrow")
-def test_what_follows_has_room_too() -> None:
-    assert laid_out(call("call", ("a" * 15, "b" * 17))) == f"call({'a' * 15}, {'b' * 17})"
-    assert laid_out(call("call", ("a" * 15, "b" * 17)), after=",") == f"call(\n    {'a' * 15}, {'b' * 17}\n),"
-    assert laid_out(call("call", ("a" * 15, "b" * 17)), " ") == f"call(\n     {'a' * 15}, {'b' * 17}\n )"
-
-
-@pytest.mark.usefixtures("narrow")
-def test_comments_and_docstrings_are_wrapped() -> None:
-    assert comment("derivatives.yaml:32  self: grad * other.conj()", STEP) == [
-        "    # derivatives.yaml:32  self: grad *",
-        "    #     other.conj()",
-    ]
-    assert docstring("add(Tensor self, Tensor other) -> Tensor", STEP) == (
-        '"""add(Tensor self, Tensor other) ->\n    Tensor"""'
-    )
-    assert docstring('a "word"', STEP) == "'a \"word\"'"
+def test_a_statement_is_a_line() -> None:
+    out = Lines()
+    with out.when([any_of(["first", "second"]), "third"]):
+        out.assign(["one", "other"], call("f", ("a" * 100, "b" * 100)))
+    with out.when([]):
+        out.add("return one")
+    one, other = f"        one, other = f({'a' * 100}, {'b' * 100})", "    return one"
+    assert out.lines == ["    if (first or second) and third:", one, other]
 
 
 def test_literals() -> None:
@@ -312,7 +136,6 @@ def test_literals() -> None:
         -1,
     )
     assert [ast.literal_eval(literal(value)) for value in values] == list(values)
-    assert [display(value) for value in values] == [literal(value) for value in values]
     assert literal("it's") == '"it\'s"'
     assert literal('a "word"') == "'a \"word\"'"
     assert literal(("one",)) == '("one",)'

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader, LegacyEventFileLoader
-from tensorboard.compat.proto.config_pb2 import RunMetadata
 from tensorboard.compat.proto.graph_pb2 import GraphDef
 from tensorboard.plugins.graph import graph_util
 
@@ -48,7 +47,7 @@ class Net(nn.Module):
 
 
 def nodes(model: Any, *args: Any, **options: Any) -> dict[str, Any]:
-    found, _ = graph(model, args, **options)
+    found = graph(model, args, **options)
     by_name = {node.name: node for node in found.node}
     assert len(by_name) == len(found.node)
     for node in found.node:
@@ -122,22 +121,18 @@ def test_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         writer.add_graph(model, x, verbose=True)
     assert 'name: "Net/scale"' in capsys.readouterr().out
     (path,) = tmp_path.iterdir()
-    _, written, run = LegacyEventFileLoader(str(path)).Load()
-    expected, _ = graph(model, x)
+    _, written = LegacyEventFileLoader(str(path)).Load()
+    expected = GraphDef.FromString(graph(model, x).SerializeToString())
     assert capsys.readouterr().out == ""
     assert GraphDef.FromString(written.graph_def) == expected
     assert expected.versions.producer == 22
-    assert run.tagged_run_metadata.tag == "step1"
-    devices = RunMetadata.FromString(run.tagged_run_metadata.run_metadata).step_stats.dev_stats
-    assert [device.device for device in devices] == ["/device:CPU:0"]
     # TensorBoard itself makes values of plugins of them.
     shown = [value for event in EventFileLoader(str(path)).Load() for value in event.summary.value]
-    assert [value.metadata.plugin_data.plugin_name for value in shown] == ["graphs", "graph_tagged_run_metadata"]
+    assert [value.metadata.plugin_data.plugin_name for value in shown] == ["graphs"]
     assert GraphDef.FromString(shown[0].tensor.string_val[0]) == expected
     read = EventAccumulator(str(tmp_path))
     read.Reload()
     assert read.Graph() == expected
-    assert read.Tags()["run_metadata"] == ["step1"]
     assert len(graph_util.merge_graph_defs([read.Graph()]).node) == len(expected.node)
 
 

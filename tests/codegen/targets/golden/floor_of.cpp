@@ -21,9 +21,7 @@ Ref floor_of_default_(PyObject* self_) {
 // floor_of_, for floor_of(Tensor self) -> Tensor
 Ref floor_of__default_(PyObject* self_) {
   Ref half;
-  if (!(!entries::floor_of__default_.replaced &&
-        !(entries::floor_of_default_.replaced & kByKernel) && is_plain(self_) &&
-        is_not_half(self_))) {
+  if (!(!entries::floor_of__default_.replaced && !(entries::floor_of_default_.replaced & kByKernel) && is_plain(self_) && is_not_half(self_))) {
     half = in_float32(entries::floor_of__default_, entries::floor_of_default_, self_);
     if (!half) return fall_back(entries::floor_of__default_, self_);
   }
@@ -31,8 +29,7 @@ Ref floor_of__default_(PyObject* self_) {
   if (recorded || !can_write(self_, false)) return fall_back(entries::floor_of__default_, self_);
   Ref result = std::move(half);
   if (!result) result = run_for_array(py::floor_of_default_kernel_, array_object(self_));
-  if (!result || !overwrite(self_, result.get()))
-    return fall_back(entries::floor_of__default_, self_);
+  if (!result || !overwrite(self_, result.get())) return fall_back(entries::floor_of__default_, self_);
   if (!count_write(self_)) return Ref();
   return Ref::borrow(self_);
 }

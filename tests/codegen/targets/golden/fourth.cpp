@@ -1,6 +1,4 @@
-extern const FormulaTable fourth_default_formula = formula_table<1, 1,
-    Part<struct kernels::mul, 2, 0, 1>,
-    Part<struct kernels::neg, 3, 2>>;
+extern const FormulaTable fourth_default_formula = formula_table<1, 1, Part<struct kernels::mul, 2, 0, 1>, Part<struct kernels::neg, 3, 2>>;
 
 // fourth(Tensor self, Scalar by=2, bool negated=False) -> Tensor
 Ref fourth_default_(PyObject* self_, PyObject* by_, PyObject* negated_) {

@@ -36,8 +36,7 @@ bool HighestBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   // self: spread_backward(grad, dim, indices, self.sym_sizes())
   Ref self_gradient;
 #line 1 "derivatives.yaml#HighestBackward0"
-  self_gradient = invoke(py::small_helpers_spread_backward, grad, dim_.get(), indices_.get(),
-                         self_sym_sizes_.get());
+  self_gradient = invoke(py::small_helpers_spread_backward, grad, dim_.get(), indices_.get(), self_sym_sizes_.get());
   if (!self_gradient) return false;
   results[0] = gradient(self_gradient);
   return true;
@@ -66,8 +65,7 @@ const NodeClass HighestBackward0::table = {
 // highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
 Ref highest_default_(PyObject* self_, PyObject* dim_) {
   Ref half;
-  if (!(!entries::highest_default_.replaced && is_plain(self_) && PyLong_CheckExact(dim_) &&
-        is_not_half(self_))) {
+  if (!(!entries::highest_default_.replaced && is_plain(self_) && PyLong_CheckExact(dim_) && is_not_half(self_))) {
     half = in_float32(entries::highest_default_, entries::highest_default_, self_, dim_);
     if (!half) return fall_back(entries::highest_default_, self_, dim_);
   }
@@ -82,9 +80,7 @@ Ref highest_default_(PyObject* self_, PyObject* dim_) {
   Ref out = invoke(py::highest_default_op_results_, tensors.get());
   if (!out) return Ref();
   if (grad_enabled && requires_grad(self_)) {
-    if (!HighestBackward0::record(reinterpret_cast<PyTupleObject*>(out.get())->ob_item, self_,
-                                  dim_))
-      return Ref();
+    if (!HighestBackward0::record(reinterpret_cast<PyTupleObject*>(out.get())->ob_item, self_, dim_)) return Ref();
   }
   return out;
 }

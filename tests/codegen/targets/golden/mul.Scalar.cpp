@@ -21,8 +21,7 @@ bool MulBackward1::record(PyObject* out, PyObject* self_, PyObject* other_) {
   return true;
 }
 
-extern const FormulaTable MulBackward1_self = formula_table<1, 1,
-    Part<struct kernels::mul, 2, 0, 1>>;
+extern const FormulaTable MulBackward1_self = formula_table<1, 1, Part<struct kernels::mul, 2, 0, 1>>;
 
 bool MulBackward1::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward1*>(base);
@@ -68,8 +67,7 @@ const NodeClass MulBackward1::table = {
 // mul.Scalar(Tensor self, Scalar other) -> Tensor
 Ref mul_Scalar_(PyObject* self_, PyObject* other_) {
   Ref half;
-  if (!(!entries::mul_Scalar_.replaced && is_plain(self_) && is_real_number(other_) &&
-        goes_with(self_, other_, kReal))) {
+  if (!(!entries::mul_Scalar_.replaced && is_plain(self_) && is_real_number(other_) && goes_with(self_, other_, kReal))) {
     half = in_float32(entries::mul_Scalar_, entries::mul_Scalar_, self_, other_);
     if (!half) return fall_back(entries::mul_Scalar_, self_, other_);
   }

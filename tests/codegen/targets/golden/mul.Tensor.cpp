@@ -24,10 +24,8 @@ bool MulBackward0::record(PyObject* out, PyObject* self_, PyObject* other_) {
   return true;
 }
 
-extern const FormulaTable MulBackward0_self = formula_table<2, 0,
-    Part<struct kernels::mul, 2, 0, 1>>;
-extern const FormulaTable MulBackward0_other = formula_table<2, 0,
-    Part<struct kernels::mul, 2, 0, 1>>;
+extern const FormulaTable MulBackward0_self = formula_table<2, 0, Part<struct kernels::mul, 2, 0, 1>>;
+extern const FormulaTable MulBackward0_other = formula_table<2, 0, Part<struct kernels::mul, 2, 0, 1>>;
 
 bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   auto* node = static_cast<MulBackward0*>(base);
@@ -39,8 +37,7 @@ bool MulBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   // self: grad * other.conj()
   Ref self_gradient;
   if (has_edge(node, 0)) {
-    self_gradient = formulas::MulBackward0_self.run(interleaved, has_edge(node, 1) ? -1 : 0, grad,
-                                                    other_.get());
+    self_gradient = formulas::MulBackward0_self.run(interleaved, has_edge(node, 1) ? -1 : 0, grad, other_.get());
     if (!self_gradient) {
       if (PyErr_Occurred()) return false;
 #line 1 "derivatives.yaml#MulBackward0"
@@ -93,15 +90,13 @@ const NodeClass MulBackward0::table = {
 // mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul_Tensor_(PyObject* self_, PyObject* other_) {
   Ref half;
-  if (!(!entries::mul_Tensor_.replaced && is_plain(self_) && is_plain(other_) &&
-        is_not_half(self_) && same_dtype(self_, other_))) {
+  if (!(!entries::mul_Tensor_.replaced && is_plain(self_) && is_plain(other_) && is_not_half(self_) && same_dtype(self_, other_))) {
     half = in_float32(entries::mul_Tensor_, entries::mul_Tensor_, self_, other_);
     if (!half) return fall_back(entries::mul_Tensor_, self_, other_);
   }
   Ref result = std::move(half);
   if (!result) result = binary<kernels::mul>(self_, other_);
-  if (!result)
-    result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
+  if (!result) result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
   if (!result) return fall_back(entries::mul_Tensor_, self_, other_);
   result = lie_contiguous(std::move(result));
   if (!result) return Ref();
@@ -116,8 +111,7 @@ Ref mul_Tensor_(PyObject* self_, PyObject* other_) {
 // mul_.Tensor, for mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul__Tensor_(PyObject* self_, PyObject* other_) {
   Ref half;
-  if (!(!entries::mul__Tensor_.replaced && !(entries::mul_Tensor_.replaced & kByKernel) &&
-        is_plain(self_) && is_plain(other_) && is_not_half(self_) && same_dtype(self_, other_))) {
+  if (!(!entries::mul__Tensor_.replaced && !(entries::mul_Tensor_.replaced & kByKernel) && is_plain(self_) && is_plain(other_) && is_not_half(self_) && same_dtype(self_, other_))) {
     half = in_float32(entries::mul__Tensor_, entries::mul_Tensor_, self_, other_);
     if (!half) return fall_back(entries::mul__Tensor_, self_, other_);
   }
@@ -128,10 +122,8 @@ Ref mul__Tensor_(PyObject* self_, PyObject* other_) {
   if (half || !write_binary<kernels::mul>(self_, other_)) {
     Ref result = std::move(half);
     if (!result) result = binary<kernels::mul>(self_, other_);
-    if (!result)
-      result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
-    if (!result || !overwrite(self_, result.get()))
-      return fall_back(entries::mul__Tensor_, self_, other_);
+    if (!result) result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
+    if (!result || !overwrite(self_, result.get())) return fall_back(entries::mul__Tensor_, self_, other_);
   }
   if (!count_write(self_)) return Ref();
   if (recorded) {

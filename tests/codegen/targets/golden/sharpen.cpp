@@ -58,8 +58,7 @@ const NodeClass SharpenBackward0::table = {
 // sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen_default_(PyObject* self_, PyObject* by_) {
   Ref half;
-  if (!(!entries::sharpen_default_.replaced && is_plain(self_) && is_real_number(by_) &&
-        goes_with(self_, by_, kReal))) {
+  if (!(!entries::sharpen_default_.replaced && is_plain(self_) && is_real_number(by_) && goes_with(self_, by_, kReal))) {
     half = in_float32(entries::sharpen_default_, entries::sharpen_default_, self_, by_);
     if (!half) return fall_back(entries::sharpen_default_, self_, by_);
   }
@@ -79,8 +78,7 @@ Ref sharpen_default_(PyObject* self_, PyObject* by_) {
 // sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen__default_(PyObject* self_, PyObject* by_) {
   Ref half;
-  if (!(!entries::sharpen__default_.replaced && !(entries::sharpen_default_.replaced & kByKernel) &&
-        is_plain(self_) && is_real_number(by_) && goes_with(self_, by_, kReal))) {
+  if (!(!entries::sharpen__default_.replaced && !(entries::sharpen_default_.replaced & kByKernel) && is_plain(self_) && is_real_number(by_) && goes_with(self_, by_, kReal))) {
     half = in_float32(entries::sharpen__default_, entries::sharpen_default_, self_, by_);
     if (!half) return fall_back(entries::sharpen__default_, self_, by_);
   }
@@ -91,8 +89,7 @@ Ref sharpen__default_(PyObject* self_, PyObject* by_) {
   if (half || !writers::sharpen(self_, by_)) {
     Ref result = std::move(half);
     if (!result) result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
-    if (!result || !overwrite(self_, result.get()))
-      return fall_back(entries::sharpen__default_, self_, by_);
+    if (!result || !overwrite(self_, result.get())) return fall_back(entries::sharpen__default_, self_, by_);
   }
   if (!count_write(self_)) return Ref();
   if (recorded) {

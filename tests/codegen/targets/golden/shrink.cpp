@@ -42,8 +42,7 @@ bool ShrinkBackward0::apply(Node* base, PyObject* grad, PyObject** results) {
   Ref t0 = minus(t1.get(), py::constant_1);
   if (!t0) return false;
 #line 1 "derivatives.yaml#ShrinkBackward0"
-  self_gradient =
-      invoke(py::small_helpers_shrink_backward, grad, result_.get(), t0.get(), mode_.get());
+  self_gradient = invoke(py::small_helpers_shrink_backward, grad, result_.get(), t0.get(), mode_.get());
   if (!self_gradient) return false;
   results[0] = gradient(self_gradient);
   return true;
@@ -77,8 +76,7 @@ Ref shrink_default_(PyObject* self_, PyObject* lambd_, PyObject* mode_) {
     if (!half) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
   }
   Ref result = std::move(half);
-  if (!result)
-    result = run_for_array(py::shrink_default_kernel_, array_object(self_), lambd_, mode_);
+  if (!result) result = run_for_array(py::shrink_default_kernel_, array_object(self_), lambd_, mode_);
   if (!result) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
   result = lie_contiguous(std::move(result));
   if (!result) return Ref();

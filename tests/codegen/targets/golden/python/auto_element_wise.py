@@ -30,9 +30,7 @@ class FBackward0(RecordedNode):
             if self_._edge is None and self._self_edge is not None:
                 check_attached(self, self._self_edge)
         # derivatives.yaml:2  self: grad * self.conj()
-        self_gradient = ops.mul_Tensor(
-            grad_0, self_ if self_._array.dtype.kind not in "cV" else ops.conj_default(self_)
-        )
+        self_gradient = ops.mul_Tensor(grad_0, self_ if self_._array.dtype.kind not in "cV" else ops.conj_default(self_))
         return (self_gradient,)
 
     def release(self):
@@ -61,9 +59,4 @@ def record_f_default(out, self):
 
 def jvp_f_default(out, self, self_t):
     # derivatives.yaml:3  result: auto_element_wise
-    return ops.conj_default(
-        ops.mul_Tensor(
-            self_t if self_t._array.dtype.kind not in "cV" else ops.conj_default(self_t),
-            self if self._array.dtype.kind not in "cV" else ops.conj_default(self),
-        )
-    )
+    return ops.conj_default(ops.mul_Tensor(self_t if self_t._array.dtype.kind not in "cV" else ops.conj_default(self_t), self if self._array.dtype.kind not in "cV" else ops.conj_default(self)))

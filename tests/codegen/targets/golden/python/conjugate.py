@@ -28,9 +28,7 @@ class FBackward0(RecordedNode):
             if self_._edge is None and self._self_edge is not None:
                 check_attached(self, self._self_edge)
         # derivatives.yaml:2  self: grad * self.conj()
-        self_gradient = ops.mul_Tensor(
-            grad_0, self_ if self_._array.dtype.kind not in "cV" else ops.conj_default(self_)
-        )
+        self_gradient = ops.mul_Tensor(grad_0, self_ if self_._array.dtype.kind not in "cV" else ops.conj_default(self_))
         return (self_gradient,)
 
     def release(self):

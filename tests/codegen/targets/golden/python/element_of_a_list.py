@@ -24,9 +24,7 @@ class FBackward0(RecordedNode):
             raise freed_error(self) from None
         check_versions(self, "tensors", tensors, self._tensors_version)
         # derivatives.yaml:2  tensors: grad * tensors[i]
-        tensors_gradient = [
-            None if each is None else ops.mul_Tensor(grad_0, tensors[i]) for i, each in enumerate(tensors)
-        ]
+        tensors_gradient = [None if each is None else ops.mul_Tensor(grad_0, tensors[i]) for i, each in enumerate(tensors)]
         return (*tensors_gradient,)
 
     def release(self):

@@ -8,10 +8,7 @@ def f_default(self, other=absent):
     if type(self) in plain and type(other) in plain:
         self_array = self._array
         other_array = other._array
-        if (
-            ((common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc")
-            and common is other_array.dtype
-        ):
+        if ((common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc") and common is other_array.dtype:
             try:
                 result = f_default_kernel(self_array, other_array)
             except Exception:

@@ -7,10 +7,7 @@ def f_default(self, weight=None):
     """f(Tensor self, Tensor? weight=None) -> Tensor"""
     if type(self) in plain and (weight is None or type(weight) in plain):
         self_array = self._array
-        if (
-            ((common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc")
-            and (weight is None or weight._array.dtype is common)
-        ):
+        if ((common := self_array.dtype) is float32 or common is float64 or common.kind in "biuc") and (weight is None or weight._array.dtype is common):
             try:
                 result = f_default_kernel(self_array, None if weight is None else weight._array)
             except Exception:

@@ -8,14 +8,7 @@ def f_default(self, other=absent, *, alpha=1):
     if type(self) in plain and type(other) in plain and type(alpha) in real_numbers:
         self_array = self._array
         other_array = other._array
-        if (
-            (
-                (common := self_array.dtype) is float32
-                or common is float64
-                or (common is int64 and is_int64_or_none(alpha))
-            )
-            and common is other_array.dtype
-        ):
+        if ((common := self_array.dtype) is float32 or common is float64 or (common is int64 and is_int64_or_none(alpha))) and common is other_array.dtype:
             try:
                 result = f_default_kernel(self_array, other_array, alpha)
             except Exception:

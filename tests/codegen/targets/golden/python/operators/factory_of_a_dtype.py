@@ -4,15 +4,8 @@
 
 
 def f_default(size, *, dtype=dtypes.long, layout=None, device=None, pin_memory=None):
-    """f(int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
-    Tensor"""
-    if (
-        plain
-        and layout is None
-        and device is None
-        and pin_memory is None
-        and (dtype is None or type(dtype) is dtypes.dtype)
-    ):
+    """f(int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+    if plain and layout is None and device is None and pin_memory is None and (dtype is None or type(dtype) is dtypes.dtype):
         size = int_tuple(size, None)
         try:
             result = f_default_kernel(size, (dtype or dtypes.long).numpy)
@@ -30,8 +23,7 @@ def f_default(size, *, dtype=dtypes.long, layout=None, device=None, pin_memory=N
 
 
 f_default_op = Operator(
-    "f(int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> "
-    "Tensor",
+    "f(int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     f_default,
     kernels={"CPU": small_kernels.made},
     layout=("contiguous", (), (0,)),

@@ -5,16 +5,8 @@
 
 
 def f_default(size, value=absent, *, dtype=None, layout=None, device=None, pin_memory=None):
-    """f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
-    pin_memory=None) -> Tensor"""
-    if (
-        plain
-        and layout is None
-        and device is None
-        and pin_memory is None
-        and (dtype is None or type(dtype) is dtypes.dtype)
-        and type(value) in real_numbers
-    ):
+    """f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor"""
+    if plain and layout is None and device is None and pin_memory is None and (dtype is None or type(dtype) is dtypes.dtype) and type(value) in real_numbers:
         size = int_tuple(size, None)
         try:
             result = f_default_kernel(size, value, (dtype or dtypes.promoted_dtype("default", (value,))).numpy)
@@ -32,8 +24,7 @@ def f_default(size, value=absent, *, dtype=None, layout=None, device=None, pin_m
 
 
 f_default_op = Operator(
-    "f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
-    "pin_memory=None) -> Tensor",
+    "f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     f_default,
     kernels={"CPU": small_kernels.filled},
     promotion=("default", ("value",)),

@@ -13,9 +13,7 @@ def f_default(self, mask=absent):
                 return f_default_op(self, mask)
             if not isinstance(result, (tuple, list)) or len(result) != 2 or not are_arrays_or_none(result):
                 return f_default_op(self, mask)
-            out = f_default_op.results(
-                [None if array is None else wrap(layouts.contiguous(asarray(array))) for array in result]
-            )
+            out = f_default_op.results([None if array is None else wrap(layouts.contiguous(asarray(array))) for array in result])
             if self._edge is not None:
                 f_default_op.undifferentiable(out)
             return out

@@ -8,11 +8,7 @@ def f_default(self, other=absent):
     """f(Tensor self, Scalar other) -> Tensor"""
     if type(self) in plain and type(other) in real_numbers:
         self_array = self._array
-        if (
-            (common := self_array.dtype) is float32
-            or common is float64
-            or (common is int64 and is_int64_or_none(other))
-        ):
+        if (common := self_array.dtype) is float32 or common is float64 or (common is int64 and is_int64_or_none(other)):
             try:
                 result = f_default_kernel(self_array, other)
             except Exception:

@@ -14,12 +14,7 @@ def f_default(self):
                 return f_default_op(self)
             if not isinstance(result, (tuple, list)) or len(result) != 2 or not are_arrays(result):
                 return f_default_op(self)
-            out = f_default_op.results(
-                [
-                    *[wrap(layouts.columns(asarray(array))) for array in result[:1]],
-                    *[wrap(layouts.contiguous(asarray(array))) for array in result[1:]],
-                ]
-            )
+            out = f_default_op.results([*[wrap(layouts.columns(asarray(array))) for array in result[:1]], *[wrap(layouts.contiguous(asarray(array))) for array in result[1:]]])
             if self._edge is not None:
                 f_default_op.undifferentiable(out)
             return out

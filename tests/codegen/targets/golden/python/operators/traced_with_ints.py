@@ -8,12 +8,7 @@ def f_default(self, dim=absent, start=None, size=(0, 0), sizes=None):
         size = int_tuple(size, 2)
     if sizes is not None and type(sizes) is not tuple:
         sizes = int_tuple(sizes, None)
-    if (
-        type(dim) is not int
-        or (start is not None and type(start) is not int)
-        or type(size) is not tuple
-        or (sizes is not None and type(sizes) is not tuple)
-    ):
+    if type(dim) is not int or (start is not None and type(start) is not int) or type(size) is not tuple or (sizes is not None and type(sizes) is not tuple):
         return f_default_op(self, dim, start, size, sizes)
     try:
         return f_default_op.composite(self, dim, start, size, sizes)
