@@ -42,7 +42,6 @@ REASONS = {
     "'PyTorch refuses to subtract bools'": 2,
     "'PyTorch counts an array that is a mask as one dimension'": 1,
     "'PyTorch rounds in between'": 1,
-    "'div.Tensor for div.Scalar'": 1,
 }
 _WAYS = ("skip", "skipif", "importorskip", "xfail", "skipTest", "SkipTest")
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from runtime.base import class_dispatch
-from runtime.base.modes import Variant, computing
+from runtime.base import class_dispatch, composites, overriding
+from runtime.base.modes import Variant, around_nodes, computing
 from runtime.base.tensor import Tensor
+from runtime.call.facts import BUILT_IN
 from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_dispatched
+from runtime.call.registered import generated_in
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
     from runtime.call.overloads import OpOverload
+    from runtime.graph.node import Node
 
 __all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass", "return_and_correct_aliasing"]
 
@@ -36,18 +39,26 @@ class TorchDispatchMode(ModeBlock):
     ) -> Any:
         raise NotImplementedError
 
-    def _handling(self) -> AbstractContextManager[None]:
-        return computing(self._handle)
+    @contextmanager
+    def _handling(self) -> Iterator[None]:
+        overriding.watch.used = True
+        with computing(self._handle), around_nodes(_run_formula), composites.called():
+            yield
 
     def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
         func, args, kwargs = as_dispatched(operator, variant, values)
         found = class_dispatch.overriding_types(values)
-        out = self.__torch_dispatch__(func, tuple(map(type, found)), args, kwargs)
+        out = overriding.call_handler(self.__torch_dispatch__, func, tuple(map(type, found)), args, kwargs)
         if out is NotImplemented and found:
             out = class_dispatch.hand_over(func, args, kwargs, found)
         if out is NotImplemented:
             raise class_dispatch.declined(func, [f"mode object {self!r}"])
         return out
+
+
+def _run_formula(node: Node, proceed: Callable[[], Sequence[Tensor | None]]) -> Sequence[Tensor | None]:
+    known = generated_in(BUILT_IN).get(getattr(node, "operator", ""))
+    return proceed() if known is None else overriding.call_formula(known.operator, proceed)
 
 
 def is_traceable_wrapper_subclass(t: object) -> bool:

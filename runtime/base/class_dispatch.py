@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base import overriding
 from runtime.base.modes import unrecorded
-from runtime.base.overriding import one_of_each_class
 from runtime.base.threads import ThreadState
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def admit(cls: type) -> None:
 
 def overriding_types(values: Iterable[Any]) -> list[Any]:
     """The values, those in lists as well, whose classes stand for kernels: one of each class, subclasses first."""
-    return one_of_each_class(values, stands_in) if watch.classes and not state.off else []
+    return overriding.one_of_each_class(values, stands_in) if watch.classes and not state.off else []
 
 
 def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
@@ -70,7 +70,7 @@ def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     """
     types: tuple[Any, ...] = tuple(map(type, found))
     for kind in types:
-        out = kind.__torch_dispatch__(func, types, args, kwargs)
+        out = overriding.call_handler(kind.__torch_dispatch__, func, types, args, kwargs)
         if out is not NotImplemented:
             return out
     raise declined(func, [f"tensor subclass {kind!r}" for kind in types])

@@ -21,7 +21,10 @@ from runtime.base.threads import ThreadState
 
 
 class Watch:
-    """Whether there are classes of Tensors with a `__torch_function__`, and whether there ever was one or a mode."""
+    """Whether there are classes of Tensors with a `__torch_function__`, and whether there ever was one or a mode.
+
+    Classes with a `__torch_dispatch__` and their modes count among those that there ever were.
+    """
 
     classes = False
     used = False
@@ -42,6 +45,7 @@ class State(ThreadState):
     off = 0  # within how many blocks that let calls pass by classes
     all_off = 0  # within how many that let them pass by modes as well
     modes: tuple[Mode, ...] = ()  # the newest is the last
+    in_formula = False  # whether operators are called by a formula or a composite, in PyTorch C++, not by the program
 
 
 watch = Watch()
@@ -92,12 +96,49 @@ class DisableTorchFunction(AbstractContextManager[None]):
 @contextmanager
 def of_the_program() -> Iterator[None]:
     """Undo the blocks that are open, where the program's own code runs within them."""
-    before = state.off, state.all_off
-    state.off = state.all_off = 0
+    before = state.off, state.all_off, state.in_formula
+    state.off, state.all_off, state.in_formula = 0, 0, False
     try:
         yield
     finally:
-        state.off, state.all_off = before
+        state.off, state.all_off, state.in_formula = before
+
+
+def call_the_program(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function of the program, such as a hook, from within a formula or between two."""
+    if not watch.used:
+        return function(*args)
+    with of_the_program():
+        return function(*args)
+
+
+class TakesNumbers(Protocol):
+    """What an operator says of its numbers."""
+
+    of_tensors: str | None
+
+
+def call_formula(operator: TakesNumbers, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a formula of an operator, or what it is made of: its calls are seen under their own overloads.
+
+    They are not where the operator itself is seen as that of two Tensors: PyTorch passes on a Tensor for the number.
+    """
+    if not watch.used or operator.of_tensors is not None:
+        return function(*args, **kwargs)
+    return _call_as(True, function, args, kwargs)
+
+
+def call_handler(handler: Callable[..., Any], *args: Any) -> Any:
+    """Call what the program has put in the place of kernels: its own calls are not those of the formula."""
+    return _call_as(False, handler, args, {}) if state.in_formula else handler(*args)
+
+
+def _call_as(in_formula: bool, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    before, state.in_formula = state.in_formula, in_formula
+    try:
+        return function(*args, **kwargs)
+    finally:
+        state.in_formula = before
 
 
 def overriding_types(values: Iterable[Any]) -> list[Any]:

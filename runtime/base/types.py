@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex, TypeAlias, overload
 
+import numpy as np
+
 from runtime.base import devices, identity, modes
 from runtime.base.devices import backends
 from runtime.base.dtypes import dtype
@@ -105,7 +107,7 @@ class device:
     Devices of the other kinds that PyTorch knows have names as well, and are not there: only using one is an error.
 
     Raises:
-        TypeError: `type` is no string.
+        TypeError: `type` is no string, or `index` no int.
         RuntimeError: there is no such kind of device, or the index is none.
     """
 
@@ -118,10 +120,10 @@ class device:
         if isinstance(type, device):
             self.type, self.index = type.type, type.index
             return
-        if isinstance(type, int):
-            _check_index(type)
-            raise RuntimeError("Cannot access accelerator device when none is available.")
         if not isinstance(type, str):
+            if isinstance(type, (int, np.integer)) and not isinstance(type, bool):
+                _check_index(type)
+                raise RuntimeError("Cannot access accelerator device when none is available.")
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         if not type:
             raise RuntimeError("Device string must not be empty")
@@ -165,7 +167,9 @@ class device:
             _defaults.blocks = _defaults.blocks[:-1]
 
 
-def _check_index(index: int | None) -> None:
+def _check_index(index: int | np.integer[Any] | None) -> None:
+    if index is not None and (isinstance(index, bool) or not isinstance(index, (int, np.integer))):
+        raise TypeError(f"device(): argument 'index' must be int, not {type(index).__name__}")
     if index is not None and index < 0:
         raise RuntimeError("Device index must not be negative")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from runtime.base import overriding
 from runtime.base.devices import by_key
 from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
 from runtime.base.tensor import Tensor
@@ -63,7 +64,8 @@ def call_composite(operator: Operator, function: Callable[..., Any], values: Seq
     """Call a function on Tensors that an operator is made of."""
     if operator.dtypes is not None:
         check_dtypes(operator, values)
-    return counted(operator, function(*values[: operator.signature.positional], **operator.keywords(values)))
+    positional, keywords = values[: operator.signature.positional], operator.keywords(values)
+    return counted(operator, overriding.call_formula(operator, function, *positional, **keywords))
 
 
 class ArrayKernel:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from runtime import ops
+from runtime.base import overriding
 from runtime.base.modes import Variant
 from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
@@ -87,9 +88,11 @@ def as_dispatched(
 ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]]:
     """The overload that PyTorch would call here, and its arguments, without those that have their defaults.
 
-    It is that of two Tensors also where one of them is a number, but for a program that asked for the other.
+    Where a program calls it is that of two Tensors also if one of them is a number, unless it asked for the other; what
+    formulas and composites call, which PyTorch has in C++, is the overload of a Tensor and a number itself.
     """
-    own, _asked.operator = _asked.operator is operator, None  # what is called next is another call
+    own = _asked.operator is operator or overriding.state.in_formula
+    _asked.operator = None  # what is called next is another call
     if operator.of_tensors is not None and not own:
         operator = registered.get(f"{operator.namespace}::{operator.of_tensors}")
     _, args, kwargs = as_called(operator, variant, values)

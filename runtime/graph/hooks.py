@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
+from runtime.base.overriding import call_the_program
 from runtime.base.tensor import Tensor
 from runtime.graph.formula_places import formula_places, tangent_places
 from runtime.native import core
@@ -55,7 +56,7 @@ def _add_retained(tensor: Tensor, grad: Tensor) -> None:
 def run_hooks(hooks: dict[int, Callable[..., Any]], grad: Tensor | None) -> Any:
     """The gradient as the hooks leave it; they see None for a result that has none, which stays so."""
     for hook in list(hooks.values()):
-        changed = hook(grad)
+        changed = call_the_program(hook, grad)
         if changed is not None:
             _check_hook_result(hook, changed, grad)
             grad = changed
@@ -98,7 +99,7 @@ def apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Se
     if extra is not None and extra.prehooks:
         grads = (grad,) if single else tuple(grad)
         for hook in list(extra.prehooks.values()):
-            grads = replace_all(hook, hook(grads), grads)
+            grads = replace_all(hook, call_the_program(hook, grads), grads)
         grad = grads[0] if single else grads
     results: tuple[Tensor | None, ...] = ()
     if single and grad is None:  # a hook took it away
@@ -114,7 +115,7 @@ def apply_with_hooks(node: Node, grad: Any, wanted: Sequence[bool] | None) -> Se
     if extra is not None and extra.hooks:
         grads = (grad,) if single else tuple(grad)
         for hook in list(extra.hooks.values()):
-            results = replace_all(hook, hook(results, grads), results)
+            results = replace_all(hook, call_the_program(hook, results, grads), results)
     return results
 
 

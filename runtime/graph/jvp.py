@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from runtime import ops
 from runtime.base.errors import MissingDerivativeError
+from runtime.base.overriding import call_formula
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import jvp_by_transpose, regions, zero_tensors
 from runtime.graph.fit import fit
@@ -65,7 +66,8 @@ def apply(operator: Operator, out: Any, values: Sequence[Any], record: Callable[
         if not remembered:
             remember(outputs)
             remembered = True
-        outside(number, _propagate, operator, out, outputs, values, tangents, level, record or operator.record)
+        record_by = record or operator.record
+        call_formula(operator, outside, number, _propagate, operator, out, outputs, values, tangents, level, record_by)
 
 
 def apply_function(

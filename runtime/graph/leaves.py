@@ -13,6 +13,7 @@ from runtime.base.array_proxies import on_device, tensor_over
 from runtime.base.arrays import adds_up
 from runtime.base.memory import lie_alike, repeats
 from runtime.base.modes import grad_mode, plain
+from runtime.base.overriding import call_the_program
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.hooks import accumulating, replace_all, run_hooks
@@ -57,7 +58,7 @@ def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, unsha
     if hooked is not None and hooked._extra is not None:
         grads: tuple[Any, ...] = (grad,)
         for hook in list(hooked._extra.prehooks.values()):
-            grads = replace_all(hook, hook(grads), grads)
+            grads = replace_all(hook, call_the_program(hook, grads), grads)
             unshared = False
         grad = grads[0]
     if grad is not None:  # else a hook took it away
@@ -66,13 +67,13 @@ def _accumulate_with_hooks(leaf: Tensor, grad: Tensor, create_graph: bool, unsha
             _run_post_accumulate_hooks(leaf, extra.post_accumulate_hooks)
     if hooked is not None and hooked._extra is not None:
         for hook in list(hooked._extra.hooks.values()):
-            replace_all(hook, hook((), (grad,)), ())
+            replace_all(hook, call_the_program(hook, (), (grad,)), ())
 
 
 def _run_post_accumulate_hooks(leaf: Tensor, hooks: dict[int, Callable[..., Any]]) -> None:
     returned = False
     for hook in list(hooks.values()):
-        changed = hook(leaf)
+        changed = call_the_program(hook, leaf)
         if changed is not None and not isinstance(changed, Tensor):
             raise TypeError(f"expected Variable, but hook returned '{type(changed).__name__}'")
         returned |= changed is not None

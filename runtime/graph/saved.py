@@ -13,6 +13,7 @@ from runtime.base.array_proxies import tensor_over
 from runtime.base.arrays import type_name as scalar_name
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
+from runtime.base.overriding import call_the_program
 from runtime.base.sharing import counter
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
@@ -162,7 +163,7 @@ class SavedTensor:
     def _unpacked(self, node: Node, packed: Any, unpack_hook: Callable[[Any], Tensor]) -> Tensor:
         enabled, grad_mode.enabled = grad_mode.enabled, False
         try:
-            tensor = unpack_hook(packed)
+            tensor = call_the_program(unpack_hook, packed)
         finally:
             grad_mode.enabled = enabled
         if not isinstance(tensor, Tensor):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from runtime import ops
 from runtime.base import creation, dtypes
 from runtime.base.describe import describe
@@ -43,8 +45,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The Tensor in another dtype, or on another device.
 
     `to(dtype)`, `to(device)`, `to(device, dtype)` and `to(other)`, each followed by `non_blocking` and `copy`; every
-    argument may be named. An int as device is the index of an accelerator. The Tensor itself comes back where nothing
-    changes, unless `copy` is true.
+    argument may be named. An int as device is the index of an accelerator; any other number is an `other`, of float64,
+    complex128 or bool. The Tensor itself comes back where nothing changes, unless `copy` is true.
 
     Raises:
         TypeError: the arguments are none of these.
@@ -70,11 +72,17 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, str | None, bool]:
     """The dtype, the device and the flag `copy` that a call of `to` means; errors are those of `to`."""
     named = dict(kwargs)
-    named.pop("memory_format", None)
+    memory_format = named.pop("memory_format", None)
+    if memory_format is not None and not isinstance(memory_format, MemoryFormat):
+        raise _misfit(args, kwargs)
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
         read: dict[str, Any] = {"dtype": other.dtype, "device": other.device}
+        names = ["non_blocking", "copy"]
+    elif rest and (kind := _kind_of_number(rest[0])) is not None:
+        del rest[0]
+        read = {"dtype": kind, "device": "cpu"}
         names = ["non_blocking", "copy"]
     elif rest and _is_dtype(rest[0]):
         read, names = {}, ["dtype", "non_blocking", "copy"]
@@ -97,6 +105,15 @@ def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType
     )
 
 
+def _kind_of_number(value: object) -> type | None:
+    """The dtype of a number that stands for a Tensor; None of all else, ints among it, which stand for a device."""
+    if isinstance(value, bool):
+        return bool
+    if isinstance(value, (float, np.floating)):
+        return float
+    return complex if isinstance(value, (complex, np.complexfloating)) else None
+
+
 def _is_dtype(value: object) -> bool:
     return isinstance(value, DType) or value in (bool, int, float, complex)
 
@@ -109,9 +126,9 @@ def _check(read: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any]) 
         raise _misfit(args, kwargs)
     if place is None:
         return
-    if not isinstance(place, (str, Device)) and type(place) is not int:
+    if not isinstance(place, (str, Device, int, np.integer)) or isinstance(place, bool):
         raise _misfit(args, kwargs)
-    check_device(place)
+    check_device(int(place) if isinstance(place, np.integer) else place)
 
 
 def _misfit(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:

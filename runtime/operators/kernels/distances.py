@@ -31,8 +31,10 @@ def cdist_forward(x1: Array, x2: Array, p: float, compute_mode: int | None) -> A
 def _distances(left: Array, right: Array, p: float) -> Array:
     from scipy.spatial import distance
 
-    if p == 0:
+    if p == 0 and not (np.isfinite(left).all() and np.isfinite(right).all()):
         return _counted(left[:, None] - right)
+    if p == 0:
+        return np.asarray(np.rint(distance.cdist(left, right, "hamming") * left.shape[-1]))
     metric, options = _metric(p)
     return np.asarray(distance.cdist(left, right, metric, **options))
 
@@ -68,8 +70,6 @@ def _weighted_slopes(difference: Array, distance: Array, grad: Array, p: float) 
     """
     if p == 2:
         return difference, _quotient(grad, distance)
-    if p == 0:
-        return np.zeros_like(difference), grad
     if p == 1:
         return np.sign(difference), grad  # many times quicker than in place
     if math.isinf(p):
@@ -94,6 +94,8 @@ def cdist_backward(grad: Array, x1: Array, x2: Array, p: float, cdist: Array) ->
     left = np.broadcast_to(x1, batch + x1.shape[-2:])
     right = np.broadcast_to(x2, batch + x2.shape[-2:])
     result = np.zeros(left.shape, x1.dtype)
+    if p == 0:  # a count does not move
+        return result
     step = max(1, _BLOCK // max(1, right.shape[-2] * right.shape[-1]))
     for place in np.ndindex(*batch):
         for start in range(0, left.shape[-2], step):
@@ -113,6 +115,8 @@ def pdist_forward(self: Array, p: float = 2) -> Array:
     _check_points("pdist", self)
     if self.shape[0] <= 1 or not self.shape[1]:
         return np.zeros(self.shape[0] * (self.shape[0] - 1) // 2, self.dtype)
+    if p == 0 and np.isfinite(self).all():
+        return np.asarray(np.rint(distance.pdist(self, "hamming") * self.shape[1])).astype(self.dtype)
     if p == 0:
         first, second = np.triu_indices(self.shape[0], 1)
         return _counted(self[first] - self[second])
@@ -123,6 +127,8 @@ def pdist_forward(self: Array, p: float = 2) -> Array:
 def pdist_backward(grad: Array, self: Array, p: float, pdist: Array) -> Array:
     _check_points("pdist", self)
     result = np.zeros_like(self)
+    if p == 0:  # a count does not move
+        return result
     end = 0
     for first in range(len(self) - 1):
         start, end = end, end + len(self) - 1 - first

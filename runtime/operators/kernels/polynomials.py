@@ -21,6 +21,7 @@ _Closed: TypeAlias = Callable[[Array, Array], Array]
 # where what the recurrence loses does not show.
 _MOST_RECURRENCES, _MOST_SHORT_RECURRENCES = 6, 64
 _MOST_HERMITE = 512  # above, each value has overflowed
+_MOST_TOGETHER = 8  # the highest order up to which it takes longer to sort orders than to take all steps for all
 _NAN_AFTER = 64  # steps, after which it is looked whether anything but NaN is left
 
 
@@ -194,11 +195,14 @@ def _hermite(first: Array, order: Array, factor: int) -> Array:
 def _by_recurrence(x: Array, order: Array, first: Array, step: _Step) -> Array:
     """p(n) from p(0) = 1 and p(1) = `first`; the steps get `x`.
 
-    The highest orders stand first while there are several, so that what is not done yet is always a beginning.
+    Where orders are high the highest stand first, so that what is not done yet is always a beginning.
     """
     if order.ndim == 0:
         return _of_order(int(order), x, first, step)
     x, order, first = np.broadcast_arrays(x, order, first)
+    most = int(order.max(initial=0))
+    if most <= _MOST_TOGETHER:
+        return _of_low_orders(order, most, x, first, step)
     sequence = np.argsort(order, axis=None)[::-1]
     n, at, last = order.ravel()[sequence], x.ravel()[sequence], first.ravel()[sequence]
     found = np.where(n < 0, 0.0, np.where(n == 0, 1.0, last))
@@ -216,6 +220,17 @@ def _by_recurrence(x: Array, order: Array, first: Array, step: _Step) -> Array:
     result = np.empty_like(found)
     result[sequence] = found
     return result.reshape(order.shape)
+
+
+def _of_low_orders(order: Array, most: int, x: Array, first: Array, step: _Step) -> Array:
+    """As `_by_recurrence`, with every step for all elements."""
+    before, last, out = np.ones(order.shape), np.array(first, order="C"), np.empty(order.shape)
+    result = np.where(order < 1, np.where(order < 0, 0.0, 1.0), last)
+    for k in range(1, most):
+        step(k, x, last, before, out)
+        before, last, out = last, out, before
+        np.copyto(result, last, where=order > k)
+    return result
 
 
 def _of_order(n: int, x: Array, first: Array, step: _Step) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import special, stats
@@ -49,6 +50,50 @@ def test_parts_move_with_their_ranks_held(own: float, rest: float) -> None:
     )
     kept = x < 1 - 1e-9
     np.testing.assert_allclose((slope.numpy() * (1 - x))[kept], (moved / (2 * step))[kept], rtol=1e-4)
+
+
+def rank_series(term: Any, gap: Any, advance: Any) -> Any:
+    """The sum of all terms times gaps, in as many digits as mpmath has."""
+    total, n = term * gap, 0
+    while n < 50 or abs(term * gap) > mpmath.mpf(10) ** -90 * abs(total):
+        term, gap = advance(n, term, gap)
+        total, n = total + term * gap, n + 1
+    return total
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-11), (torch.float32, 1e-6)])
+def test_gamma_numbers_move_to_the_last_digits(dtype: Any, tolerance: float) -> None:
+    random = np.random.default_rng(0)
+    shape = 10 ** random.uniform(-2, 2.5, 60)
+    number = np.maximum(random.gamma(shape), 1e-30)
+    number[40:] = shape[40:] * 10 ** random.uniform(-1, 0.5, 20)  # both tails
+    shapes, numbers = torch.from_numpy(shape).to(dtype), torch.from_numpy(number).to(dtype)
+    slopes = torch._standard_gamma_grad(shapes, numbers)
+    with mpmath.workdps(500):
+        for each, drawn, slope in zip(shapes.tolist(), numbers.tolist(), slopes.tolist(), strict=True):
+            a, x = mpmath.mpf(each), mpmath.mpf(drawn)
+            start = mpmath.digamma(a + 1) - mpmath.log(x)
+            total = rank_series(1 / a, start, lambda n, t, g, a=a, x=x: (t * x / (a + n + 1), g + 1 / (a + n + 1)))
+            assert float(x * total) == pytest.approx(slope, rel=tolerance), (each, drawn)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-10), (torch.float32, 1e-6)])
+def test_parts_move_to_the_last_digits(dtype: Any, tolerance: float) -> None:
+    random = np.random.default_rng(0)
+    own, rest = 10 ** random.uniform(-1, 2, (2, 60))
+    part = np.clip(random.beta(own, rest), 1e-20, 0.9)
+    part[40:] = random.uniform(0.05, 0.9, 20)
+    parts, owns, sums = (torch.from_numpy(each).to(dtype) for each in (part, own, own + rest))
+    slopes = torch._dirichlet_grad(parts, owns, sums)
+    with mpmath.workdps(300):
+        for *given, slope in zip(parts.tolist(), owns.tolist(), sums.tolist(), slopes.tolist(), strict=True):
+            x, a, s = map(mpmath.mpf, given)
+
+            def advance(n: int, term: Any, gap: Any, x: Any = x, a: Any = a, s: Any = s) -> tuple[Any, Any]:
+                return term * x * (s + n) / (a + n + 1), gap + 1 / (a + n + 1) - 1 / (s + n)
+
+            total = rank_series(1 / a, mpmath.digamma(a + 1) - mpmath.digamma(s) - mpmath.log(x), advance)
+            assert float(x * total) == pytest.approx(slope, rel=tolerance), given
 
 
 def test_small_shapes_give_numbers_that_are_not_zero() -> None:

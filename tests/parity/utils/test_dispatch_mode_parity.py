@@ -82,6 +82,24 @@ SAME_BOTH_WAYS = [
     "torch.addmm(x, x, y)",
     "x.exp() * x.exp()",
     "x.index_select(0, torch.tensor([0]))",
+    "x.mean(0)",
+    "x.pow(3)",
+    "2**x",
+    "x * 2",
+    "x / 2",
+    "x.multiply(2)",
+    "torch.divide(x, 2)",
+    "x.clone().mul_(2)",
+    "x.clone().div_(2)",
+    "x.log2()",
+    "x.log10()",
+    "x.log1p()",
+    "x.expm1()",
+    "x.sqrt()",
+    "x.atan()",
+    "torch.lerp(x, y, 0.5)",
+    "x.deg2rad()",
+    "torch.nn.functional.l1_loss(x, y)",
 ]
 SAME_FORWARD = [
     *SAME_BOTH_WAYS,
@@ -126,13 +144,7 @@ def test_operators_seen_in_forward(text: str) -> None:
     assert_same(body)
 
 
-# PyTorch's formula divides in C++, by the overload for a number; here formulas and programs are not told apart.
-_DIVIDES_BY_A_NUMBER = pytest.param(
-    "x.mean()", marks=pytest.mark.xfail(strict=True, reason="div.Tensor for div.Scalar")
-)
-
-
-@pytest.mark.parametrize("text", [_DIVIDES_BY_A_NUMBER if text == "x.mean()" else text for text in SAME_BOTH_WAYS])
+@pytest.mark.parametrize("text", SAME_BOTH_WAYS)
 def test_operators_seen_in_backward(text: str) -> None:
     def body(torch: Any) -> Any:
         x, y = leaves(torch)
@@ -141,6 +153,73 @@ def test_operators_seen_in_backward(text: str) -> None:
         with noting(torch, seen):
             out.backward(torch.ones_like(out))
         return seen, x.grad, y.grad
+
+    assert_same(body)
+
+
+def test_numbers_in_what_a_program_calls_within_a_backward() -> None:
+    """Hooks and the `backward` of a Function are Python; formulas, between which they run, are C++ in PyTorch."""
+
+    def body(torch: Any) -> Any:
+        class Twice(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x.clone()
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                return grad * 2
+
+        x, _ = leaves(torch)
+        x.register_hook(lambda grad: grad / 3)
+        kept = x.exp()
+        kept.register_hook(lambda grad: grad + 1)
+        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor.detach() - 0):
+            out = kept.sqrt()
+        out.grad_fn.register_prehook(lambda grads: (grads[0] * 4,))
+        out.grad_fn.register_hook(lambda inputs, grads: (inputs[0] - 1,))
+        out = Twice.apply(out)
+        seen: list[Any] = []
+        with noting(torch, seen):
+            out.backward(torch.ones(2, 2))
+        return [name for name in seen if name != "aten.ones.default"], x.grad
+
+    assert_same(body)
+
+
+def test_numbers_in_what_a_handler_calls_within_a_backward() -> None:
+    def body(torch: Any) -> Any:
+        def double_quotients(func: Any, args: Any, kwargs: Any) -> Any:
+            out = func(*args, **kwargs)
+            return out * 2 if str(func) == "aten.div.Tensor" else out
+
+        x, _ = leaves(torch)
+        out = x.sqrt()
+        seen: list[Any] = []
+        with noting(torch, seen), giving(torch, double_quotients):
+            out.backward(torch.ones(2, 2))
+        return [name for name in seen if name != "aten.ones.default"], x.grad
+
+    assert_same(body)
+
+
+def test_numbers_in_composites_and_forward_formulas() -> None:
+    def body(torch: Any) -> Any:
+        x, y = leaves(torch)
+        composite: list[Any] = []
+        with noting(torch, composite):
+            torch.trapz(x) * 2
+        tangents: list[Any] = []
+        forward = torch.autograd.forward_ad
+        with forward.dual_level():
+            dual = forward.make_dual(x.detach(), y.detach())
+            with noting(torch, tangents):
+                tangent = forward.unpack_dual(dual.log2() * 2).tangent
+        return (
+            sorted(name for name in composite if "mul" in name),
+            [name for name in tangents if "aten.mul" in name],
+            tangent,
+        )
 
     assert_same(body)
 

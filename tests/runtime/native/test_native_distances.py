@@ -33,13 +33,14 @@ def test_distances(rows: int, size: int, p: float, dtype: str) -> None:
 
 
 @np.errstate(all="ignore")  # as kernels are called
-def test_numbers_that_are_drawn() -> None:
+@pytest.mark.parametrize(("dtype", "tolerance"), [("f4", 1e-6), ("f8", 1e-10)])
+def test_numbers_that_are_drawn(dtype: str, tolerance: float) -> None:
     random = np.random.default_rng(0)
-    shape = (10.0 ** random.uniform(-2, 3, 700)).astype("f4")
-    drawn = np.maximum(random.standard_gamma(shape), 1e-30).astype("f4")
+    shape = (10.0 ** random.uniform(-2, 3.5, 700)).astype(dtype)
+    drawn = np.maximum(random.standard_gamma(shape), 1e-30).astype(dtype)
     found = torch.ops._standard_gamma_grad(torch.tensor(shape), torch.tensor(drawn))
-    np.testing.assert_allclose(found.numpy(), implicit.standard_gamma_grad(shape, drawn), rtol=1e-4)
-    others = (10.0 ** random.uniform(-2, 3, 700)).astype("f4")
-    part = np.clip(random.beta(shape, others), 1e-6, 1 - 1e-6).astype("f4")
+    np.testing.assert_allclose(found.numpy(), implicit.standard_gamma_grad(shape, drawn), rtol=tolerance)
+    others = (10.0 ** random.uniform(-2, 3.5, 700)).astype(dtype)
+    part = np.clip(random.beta(shape, others), 1e-6, 1 - 1e-6).astype(dtype)
     moved = torch.ops._dirichlet_grad(*map(torch.tensor, (part, shape, shape + others)))
-    np.testing.assert_allclose(moved.numpy(), implicit.dirichlet_grad(part, shape, shape + others), rtol=1e-3)
+    np.testing.assert_allclose(moved.numpy(), implicit.dirichlet_grad(part, shape, shape + others), rtol=tolerance)
