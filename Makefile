@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed-
 WORKERS ?= 2
 # `make PART=K/N test`: only the tests of part K of N (tests/conftest.py), for parity and upstream too.
 PART ?=
-# The part that runs of the tests that are marked with `rotates`: proofs of rules that docs/proofs.txt has already, and
+# The part that runs of the tests that are marked with `rotates`: proofs of rules that docs/reports/proofs.txt has already, and
 # the many samples of OpInfo.
 ROTATE ?= 1/10
 PYTEST = $(PY) -m pytest -n $(WORKERS) --dist loadgroup $(if $(PART),--part $(PART)) --rotate $(ROTATE)

@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.operators import FAMILIES
 
-# What the Python target may take; docs/architecture.md gives the reasons.
+# What the Python target may take; docs/speed.md has the table.
 PYTHON_TARGET = {
     "forward": None,
     "forward and record": 0.6,

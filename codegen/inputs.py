@@ -15,6 +15,8 @@ from codegen.module_names import PREFIX
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
+# The folder of a checkout with the pages and lists that programs write.
+REPORTS = "docs/reports"
 # Beside the manifest: the docstrings of the packets in the order of PACKETS, with a line behind each of them.
 DOCSTRINGS = "docstrings.txt"
 DOCSTRING_END = "\f\n"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen.inputs import data_folder, shown_path
+from codegen.inputs import REPORTS, data_folder, shown_path
 from codegen.module_names import PREFIX, PUBLIC_PACKAGE
 from codegen.words import BUILT_IN_NAMESPACE
 
@@ -23,7 +23,7 @@ ARRAY_API = "array_api"  # a folder of the runtime's operators
 BASE = "generated"
 OPERATORS, OPERATORS_FOLDER = "runtime.operators", "runtime/operators"  # what the YAML names
 BATCHING_RULES = "batching/rules"  # a folder there, as the values of PartKind are
-EXAMPLES = "examples.txt"  # beside native_functions.yaml; of our own operators in docs/
+EXAMPLES = "examples.txt"  # beside native_functions.yaml; of our own operators among the reports
 # JSON Schemas of the YAML, for editors.
 SCHEMAS = Path(__file__).parent / "schemas"
 
@@ -137,7 +137,7 @@ class Paths:
     def examples(self) -> Path:
         """What the examples of the operators print; it need not be there."""
         folder = self.native_functions.parent
-        return (folder / "docs" if self.package == BASE else folder) / EXAMPLES
+        return (folder / REPORTS if self.package == BASE else folder) / EXAMPLES
 
     @property
     def public_package(self) -> Path:

@@ -191,7 +191,7 @@ def install_as_torch() -> None:
     """Let `import torch`, anywhere in this process from now on, give Gradwright, and so for its submodules.
 
     A name of PyTorch that Gradwright does not have can be imported and raises when it is used: it names itself, and
-    docs/pytorch.md lists all of them.
+    docs/reports/pytorch.md lists all of them.
 
     Raises:
         ImportError: PyTorch itself is loaded already.

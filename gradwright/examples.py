@@ -1,7 +1,7 @@
 """The examples in the docstrings of operators: they are run here, and what they print is compared or written down.
 
     python -m gradwright.examples              compare, for the operators of this project
-    python -m gradwright.examples --update     write what they print to docs/examples.txt
+    python -m gradwright.examples --update     write what they print to docs/reports/examples.txt
     python -m gradwright.examples mylib._generated --update
 
 Examples of a package are written beside its native_functions.yaml.  What is written gets into the docstrings with the
@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.inputs import REPORTS
 from codegen.module_names import GENERATED
 from codegen.writing import write_text
 from runtime.call.failures import yaml_of
@@ -115,7 +116,7 @@ def _printed(source: str, names: dict[str, object]) -> str:
 def file_of(package: str = GENERATED) -> str:
     """Where the results of a package's examples are written down."""
     folder = os.path.dirname(yaml_of(package))
-    return os.path.join(folder, "docs", FILE) if package == GENERATED else os.path.join(folder, FILE)
+    return os.path.join(folder, REPORTS, FILE) if package == GENERATED else os.path.join(folder, FILE)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -177,6 +177,6 @@ globals().update(
         ("load", "save"),
         __name__,
         NotImplementedError,
-        "Gradwright has no TorchScript: docs/pytorch.md",
+        "Gradwright has no TorchScript: docs/reports/pytorch.md",
     )
 )

@@ -13,7 +13,7 @@ from opcode import opmap
 from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
-_LIST = "docs/pytorch.md lists what there is"
+_LIST = "docs/reports/pytorch.md lists what there is"
 _IMPORT_FROM = opmap["IMPORT_FROM"]
 
 # Where PyTorch divides a package into modules whose names the package has all: by the path of the modules, the package.

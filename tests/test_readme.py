@@ -67,12 +67,38 @@ def test_the_rows_of_speed_are_those_of_its_page() -> None:
     assert not set(rows) - set((ROOT / "docs" / "speed.md").read_text(encoding="utf-8").splitlines())
 
 
-def test_each_page_is_listed_once() -> None:
-    listed = re.findall(r"^- \[(docs/[\w-]+\.md)\]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(listed) == len(set(listed))
+def test_the_index_lists_each_page_once() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = re.findall(r"^- \[([\w/-]+\.md)\]\(([\w/-]+\.md)\): ", index.read_text(encoding="utf-8"), re.MULTILINE)
+    pages = [path.relative_to(index.parent).as_posix() for path in index.parent.rglob("*.md") if path != index]
+    assert sorted(listed) == sorted((page, page) for page in pages)
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    links = [
+        (page, link)
+        for page in (PAGE, *(ROOT / "docs").rglob("*.md"))
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if re.fullmatch(r"[\w./-]+", link)
+    ]
+    assert len(links) > 80
+    assert not [(page.name, link) for page, link in links if not (page.parent / link).exists()]
+
+
+def test_prose_by_hand_fits_into_120_columns() -> None:
+    """Rows of tables, code and pictures are as long as they are."""
+    compared = 0
+    for page in (PAGE, *(ROOT / "docs").glob("*.md")):
+        code = False
+        for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
+            code ^= line.lstrip().startswith("```")
+            if not (code or line.startswith(("|", "    ", "!["))):
+                compared += 1
+                assert len(line) <= 120, f"{page.name}:{number}"
+    assert compared > 2000
 
 
 def test_no_page_installs_from_where_nothing_is() -> None:
-    pages = [PAGE, *(ROOT / "docs").glob("*.md"), *(ROOT / "templates").rglob("*.md.j2")]
+    pages = [PAGE, *(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.md.j2")]
     found = re.compile(r"pip install gradwright|pypi\.org/project/gradwright")
     assert [page.name for page in pages if found.search(page.read_text(encoding="utf-8"))] == []

@@ -1,4 +1,4 @@
-"""What there is of PyTorch's public names: `python -m tools.surface` writes docs/pytorch.md.
+"""What there is of PyTorch's public names: `python -m tools.surface` writes docs/reports/pytorch.md.
 
 The names are those of the PyTorch that is installed; whether one is there is seen by looking. How it differs, and why
 one is not there, is said by `surface.yaml`, by name or by pattern.
@@ -21,7 +21,7 @@ import yaml
 
 import gradwright
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "pytorch.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "reports" / "pytorch.md"
 REASONS = Path(__file__).with_name("surface.yaml")
 MODULES = (
     "torch", "torch.Tensor", "torch.nn", "torch.nn.functional", "torch.nn.init", "torch.nn.utils", "torch.optim",
@@ -108,7 +108,7 @@ def reasons() -> Mapping[str, Mapping[str, str]]:
 
 
 def page() -> str:
-    """The text of docs/pytorch.md."""
+    """The text of docs/reports/pytorch.md."""
     known = reasons()
     lists = {module: names_of(module, known) for module in MODULES}
     everything = [name for names in lists.values() for name in names]
@@ -118,8 +118,8 @@ def page() -> str:
         "Made by `python -m tools.surface`; do not edit. Of each public name of PyTorch "
         f"{torch.__version__.partition('+')[0]} in these modules it says whether Gradwright has it. What is there "
         'behaves as PyTorch\'s does on the CPU, but for what is said under "differs" and in '
-        "[deviations.md](deviations.md). `gradwright.install_as_torch()` and `python -m gradwright run script.py` let "
-        "programs that `import torch` run on these names.",
+        "[deviations.md](../deviations.md). `gradwright.install_as_torch()` and `python -m gradwright run script.py` "
+        "let programs that `import torch` run on these names.",
         "",
         "Of its other modules `torch.utils.benchmark` is not there: `timeit` and `python -m bench` measure.",
         "Pipes of data (`torch.utils.data.datapipes`) are not there either: a loader takes any `IterableDataset`.",
@@ -168,7 +168,7 @@ def sentence(text: str) -> str:
     names, there, differ, _ = re.findall(r"\d+", text.partition("| all |")[2].partition("\n")[0])
     return (
         f"Of {int(names):,} public names of PyTorch in its main modules {int(there):,} are there as in PyTorch, and "
-        f"{differ} differ in what [docs/pytorch.md](docs/pytorch.md) says."
+        f"{differ} differ in what [docs/reports/pytorch.md](docs/reports/pytorch.md) says."
     )
 
 

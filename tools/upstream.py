@@ -28,7 +28,7 @@ from codegen.formula.typed import Helper, HelperCall, walk  # noqa: E402
 from codegen.paths import Paths, project_paths  # noqa: E402
 from codegen.plan.kinds import OperatorKind  # noqa: E402
 
-REPORT = ROOT / "docs/upstream-report.md"
+REPORT = ROOT / "docs/reports/upstream-report.md"
 # These are about the generator, or generate for themselves; or a ledger and a page of this project's formulas.
 LEFT_OUT = (
     "tests/parity/codegen/test_upstream.py", "tests/parity/codegen/test_pipeline_on_pytorch.py",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codegen.codes import Code
+from codegen.inputs import REPORTS
 from codegen.output import PROOFS
 from codegen.paths import Paths, project_paths
 from codegen.source import Diagnostics
@@ -108,7 +109,7 @@ def some(names: Sequence[str]) -> str:
 
 def _file(paths: Paths) -> Path:
     own = project_paths()
-    return (own.root / "docs" if paths.output == own.output else paths.output) / PROOFS
+    return (own.root / REPORTS if paths.output == own.output else paths.output) / PROOFS
 
 
 def _recorded(paths: Paths) -> Outcomes:

@@ -12,7 +12,7 @@ from codegen.paths import BASE, Paths
 from codegen.words import PROPERTIES
 
 OK, NO_LEDGER = 0, 1
-LEDGER = "docs/coverage.json"
+LEDGER = "docs/reports/coverage.json"
 _SIGNS = {"proven": "+", "skipped": "?", "conventions": "c"}
 _NONE = "-"
 

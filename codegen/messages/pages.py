@@ -31,7 +31,7 @@ def page_text(code: Code) -> str:
 
 
 def document() -> str:
-    """The text of docs/messages.md."""
+    """The text of docs/reports/messages.md."""
     return "\n".join(_document())
 
 

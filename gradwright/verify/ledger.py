@@ -106,7 +106,7 @@ class Ledger:
         return sum(len(row.skipped) for row in self.rows.values())
 
     def document(self) -> str:
-        """The table of docs/coverage.md."""
+        """The table of docs/reports/coverage.md."""
         return "\n".join(_document(self))
 
 

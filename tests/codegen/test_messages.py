@@ -26,7 +26,7 @@ from codegen.rules.table import report
 from codegen.source import Diagnostic, Diagnostics
 from support.documents import ROOT
 
-DOCUMENT = ROOT / "docs" / "messages.md"
+DOCUMENT = ROOT / "docs" / "reports" / "messages.md"
 
 
 @functools.cache

@@ -133,7 +133,7 @@ used(lambda: torch.nn.Missing)
 used(lambda: torch.linalg.missing)
 print(hasattr(torch, "nothing"), hasattr(torch.nn, "NoSuchModule"), isinstance(1, NoSuchModule), NoSuchModule)
 """
-    message = "MissingNameError True Gradwright has no '{}': docs/pytorch.md lists what there is\n"
+    message = "MissingNameError True Gradwright has no '{}': docs/reports/pytorch.md lists what there is\n"
     names = [*["torch.nn.NoSuchModule"] * 2, "torch.fft.no_such_function", "torch.package.PackageExporter"]
     names += ["torch._inductor.config.debug", "torch.onnx.export", "torch.nn.Missing", "torch.linalg.missing"]
     last = "False False False <'torch.nn.NoSuchModule', which Gradwright does not have>\n"

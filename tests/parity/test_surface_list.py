@@ -1,4 +1,4 @@
-"""docs/pytorch.md is what `python -m tools.surface` writes, and what it is made from says nothing in vain."""
+"""docs/reports/pytorch.md is what `python -m tools.surface` writes, and what it is made from says nothing in vain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.parity
 
 
 def test_the_page_is_current() -> None:
-    stale = "docs/pytorch.md is stale: run python -m tools.surface"
+    stale = "docs/reports/pytorch.md is stale: run python -m tools.surface"
     assert surface.PAGE.read_text(encoding="utf-8") == surface.page(), stale
 
 

@@ -41,7 +41,7 @@ def test_every_formula_of_the_project_is_known_to_be_linear(own: Result) -> None
     unknown = {text for text, degree in seen.items() if degree not in (Degree.LINEAR, Degree.ZERO)}
     # What helpers do with arrays, or by turns, or with sparse Tensors, is not read off their source, and a derivative
     # that is not implemented says nothing of its operator: there the ledger has the proof by numbers.
-    ledger = json.loads((ROOT / "docs" / "coverage.json").read_text(encoding="utf-8"))["operators"]
+    ledger = json.loads((ROOT / "docs" / "reports" / "coverage.json").read_text(encoding="utf-8"))["operators"]
     names = {text.partition(":")[0] for text in unknown}
     assert {seen[text] for text in unknown} <= {Degree.UNKNOWN}
     assert len(unknown) <= 26

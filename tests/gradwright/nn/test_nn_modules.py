@@ -46,7 +46,7 @@ def test_they_are_there_under_the_name_of_torch() -> None:
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert out.splitlines() == [
         "True True (3, 3)",
-        "Gradwright has no 'torch.nn.modules.batchnorm._NormBase': docs/pytorch.md lists what there is",
+        "Gradwright has no 'torch.nn.modules.batchnorm._NormBase': docs/reports/pytorch.md lists what there is",
     ]
 
 

@@ -14,7 +14,7 @@ from gradwright.verify.ledger import Ledger
 from gradwright.verify.results import Status
 from support.documents import ROOT
 
-LEDGER = Ledger.read(ROOT / "docs" / "coverage.json")
+LEDGER = Ledger.read(ROOT / "docs" / "reports" / "coverage.json")
 # What may be skipped, over all operators: it only becomes less.
 MOST_SKIPS = 76
 
@@ -39,7 +39,7 @@ def test_the_ledger_names_the_operators_that_there_are() -> None:
 
 
 def test_every_rule_is_proven_as_it_is() -> None:
-    """What docs/proofs.txt says is committed with the rules: a new checkout has nothing to prove."""
+    """What docs/reports/proofs.txt says is committed with the rules: a new checkout has nothing to prove."""
     assert UNPROVEN == {}, "run: python -m codegen, or python -m codegen verify"
 
 
@@ -56,7 +56,7 @@ def test_skips_only_become_fewer() -> None:
 
 
 def test_the_page_is_made_of_the_ledger(update_goldens: bool) -> None:
-    page = ROOT / "docs" / "coverage.md"
+    page = ROOT / "docs" / "reports" / "coverage.md"
     if update_goldens:
         page.write_text(LEDGER.document(), encoding="utf-8", newline="\n")
     assert page.read_text(encoding="utf-8") == LEDGER.document()

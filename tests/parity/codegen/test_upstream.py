@@ -201,7 +201,7 @@ def test_one_entry_edited_rewrites_the_files_that_hold_it(output: Path, tmp_path
 
 def test_the_report_is_of_this_version(result: pipeline.Result) -> None:
     """`make upstream` writes it anew."""
-    written = (ROOT / "docs/upstream-report.md").read_text(encoding="utf-8")
+    written = (ROOT / "docs/reports/upstream-report.md").read_text(encoding="utf-8")
     assert written == pipeline.judgement(PATHS, result)
 
 
