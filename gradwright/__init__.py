@@ -21,6 +21,7 @@ _sys.meta_path.insert(0, _AliasFinder(_first_name))
 # Modules that not every program uses are loaded on first access.
 if TYPE_CHECKING:
     from gradwright import _C as _C
+    from gradwright import __config__ as __config__
     from gradwright import accelerator as accelerator
     from gradwright import amp as amp
     from gradwright import autograd as autograd
@@ -52,8 +53,9 @@ if TYPE_CHECKING:
     from gradwright import xpu as xpu
 else:
     _LAZY = (
-        "_C accelerator autograd backends compiler cpu cuda distributed distributions func fx jit library masked mps "
-        "mtia nn optim overrides profiler return_types serialization signal storage testing types utils version xpu"
+        "_C __config__ accelerator autograd backends compiler cpu cuda distributed distributions func fx jit library "
+        "masked mps mtia nn optim overrides profiler return_types serialization signal storage testing types utils "
+        "version xpu"
     )
     _load_lazily(__name__, _LAZY.split())
 

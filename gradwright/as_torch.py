@@ -8,14 +8,18 @@ longer, so they are ordinary ones in all other programs.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from codegen.module_names import INNER_PACKAGES, PREFIX, PUBLIC_PACKAGE
+from codegen.module_names import INNER_PACKAGES, PUBLIC_PACKAGE
 from gradwright.missing import MissingModule, Surface
 from gradwright.names import ALIASES
 from gradwright.torch_version import TorchVersion
@@ -25,6 +29,7 @@ from runtime.base.dtypes import dtype
 from runtime.base.tensor import Tensor
 
 _TORCH, _LIBRARY = "torch", PUBLIC_PACKAGE
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file of its functions
 # Packages of PyTorch beside it, and the module that has their names.
 _BESIDE = {"functorch": "gradwright.func"}
 # The release of PyTorch whose names these are, as libraries ask for it.
@@ -58,16 +63,14 @@ def install() -> None:
         if type(module) is ModuleType:
             module.__class__ = kind_of(name)
     identity.name = Tensor.__module__ = dtype.__module__ = _TORCH
-    vars(library)["__version__"] = TorchVersion(VERSION)
+    vars(library).update(__name__=_TORCH, __version__=TorchVersion(VERSION))
 
 
 def kind_of(name: str) -> type[ModuleType]:
     """The class of a module: of one that PyTorch has as well, or an ordinary one."""
-    inner = name.removeprefix(PREFIX)
-    package = name if inner.partition(".")[0] not in INNER_PACKAGES else inner
-    head, _, rest = package.partition(".")
-    part = rest.partition(".")[0]
-    is_shown = part not in _OWN if head == _LIBRARY else f"{PREFIX}{head}.{part}" in _OF_THE_ENGINE
+    head, _, rest = name.partition(".")
+    is_public = head == _LIBRARY and rest.partition(".")[0] not in _OWN
+    is_shown = is_public or any(f"{name}.".startswith(f"{each}.") for each in _OF_THE_ENGINE)
     return Surface if is_shown else ModuleType
 
 
@@ -85,9 +88,16 @@ class _TorchNames(MetaPathFinder):
         if _is_there(first):
             return ModuleSpec(fullname, AliasLoader(first))
         parent, _, name = fullname.rpartition(".")
+        if parent == _TORCH and _asks_for_a_name():
+            return None
         if not isinstance(vars(sys.modules[parent]).get(name), (ModuleType, type(None))):
             return None  # a function, say: as an import of PyTorch's would, this one fails
         return ModuleSpec(fullname, _Standin(), is_package=True)
+
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterable[Distribution]:
+        """What is installed, for programs that ask `importlib.metadata` for the version of torch."""
+        named = context.name is not None and context.name.lower() == _TORCH
+        return [_TorchDistribution()] if named else []
 
 
 def _is_there(first: str) -> bool:
@@ -97,6 +107,26 @@ def _is_there(first: str) -> bool:
         return find_spec(first) is not None
     except ModuleNotFoundError:  # what would be its package is no package, or not there either
         return False
+
+
+class _TorchDistribution(Distribution):
+    """The metadata of the release whose names these are; it has no files of its own."""
+
+    def read_text(self, filename: str) -> str | None:
+        return f"Metadata-Version: 2.1\nName: {_TORCH}\nVersion: {VERSION}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: str | os.PathLike[str]) -> Any:
+        return Path(os.path.dirname(__file__), path)
+
+
+def _asks_for_a_name() -> bool:
+    """Whether the import system looks for what `from torch import name` names, which need not be a module."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_filename == _IMPORT_SYSTEM and frame.f_back is not None:
+        if frame.f_code.co_name == "_handle_fromlist":
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Standin(Loader):

@@ -65,7 +65,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("gradwright.other_devices",),
         ("gradwright.settings", "gradwright.symbols", "gradwright.futures", "gradwright.conditional"),
         ("gradwright.amp", "gradwright.compiler", "gradwright.cpu", "gradwright.distributed", "gradwright.jit"),
-        ("gradwright._C", "gradwright.cuda", "gradwright.types"),
+        ("gradwright._C", "gradwright.__config__", "gradwright.cuda", "gradwright.types"),
         ("gradwright.accelerator", "gradwright.mps", "gradwright.mtia", "gradwright.xpu"),
         (
             "gradwright.nn",

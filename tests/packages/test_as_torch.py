@@ -70,6 +70,30 @@ print(torch.zeros(1).type(), torch.zeros(1, dtype=torch.float64), torch.channels
     )
 
 
+def test_libraries_that_look_at_torch_see_its_release() -> None:
+    program = """
+import numpy, torch
+from importlib.metadata import metadata, version
+print(torch.__name__, version("torch"), version("Torch"))
+print(metadata("torch")["Name"], version("numpy") == numpy.__version__)
+print(torch.__config__.show().splitlines()[0].split()[0], "get_num_threads() : " in torch.__config__.parallel_info())
+"""
+    assert programs.run(INSTALL + program) == "torch 2.13.0 2.13.0\ntorch True\nGradwright True\n"
+
+
+def test_looking_for_a_name_makes_no_module_of_it() -> None:
+    """`from torch import name` lets the import system look for a module of that name, whose import never fails."""
+    program = """
+import sys, torch
+from torch import nothing_like_it, nn
+print(nothing_like_it, hasattr(torch, "nothing_like_it"), "torch.nothing_like_it" in sys.modules, nn is torch.nn)
+import torch.nothing_else
+print(torch.nothing_else.__name__)
+"""
+    said = "<'torch.nothing_like_it', which Gradwright does not have> False False True\ntorch.nothing_else\n"
+    assert programs.run(INSTALL + program) == said
+
+
 def test_names_stay_without_it() -> None:
     program = """
 import gradwright as g

@@ -20,7 +20,7 @@ def test_the_page_is_current() -> None:
 
 
 def test_readme_says_what_the_command_prints() -> None:
-    readme = (surface.PAGE.parents[1] / "README.md").read_text(encoding="utf-8")
+    readme = (surface.PAGE.parents[2] / "README.md").read_text(encoding="utf-8")
     assert surface.sentence(surface.PAGE.read_text(encoding="utf-8")) in " ".join(readme.split())
 
 
