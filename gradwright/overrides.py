@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from gradwright import fft, linalg, special
 from runtime import ops
 from runtime.base import overriding
-from runtime.base.modes import Variant, around
+from runtime.base.modes import Variant, handle_calls
 from runtime.base.overriding import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -77,7 +77,7 @@ class TorchFunctionMode(ModeBlock):
         return self
 
     def _handling(self) -> AbstractContextManager[None]:
-        return around(self._handle)
+        return handle_calls(self._handle)
 
     def _handle(
         self,
@@ -89,7 +89,7 @@ class TorchFunctionMode(ModeBlock):
         if state.all_off:
             return proceed(values)
         func, args, kwargs = as_called(operator, variant, values)
-        return overriding.hand_over(func, args, kwargs, overriding_types((*args, *kwargs.values())))
+        return overriding.ask_types(func, args, kwargs, overriding_types((*args, *kwargs.values())))
 
     def take(
         self, func: Callable[..., Any], types: tuple[type, ...], args: Sequence[Any], kwargs: Mapping[str, Any]
@@ -119,7 +119,7 @@ def handle_torch_function(
     Raises:
         TypeError: all decline it.
     """
-    return overriding.hand_over(public_api, args, kwargs, overriding_types(relevant_args))
+    return overriding.ask_types(public_api, args, kwargs, overriding_types(relevant_args))
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

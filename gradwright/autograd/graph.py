@@ -86,7 +86,9 @@ class saved_tensors_hooks:
         hook_stack.pairs = (*hook_stack.pairs, (self.pack_hook, self.unpack_hook))
         # One callback is enough for any number of open pairs.
         context = (
-            modes.recorded(pack_saved) if pack_saved not in modes.thread_handlers.recorded else contextlib.nullcontext()
+            modes.handle_recorded(pack_saved)
+            if pack_saved not in modes.thread_handlers.recorded
+            else contextlib.nullcontext()
         )
         context.__enter__()
         self._open.append(context)
@@ -193,7 +195,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[_Mutations]:
     mutations = _Mutations()
     _mutating.is_open = True
     try:
-        with saved_tensors_hooks(mutations.pack, mutations.unpack), modes.around(mutations.before_write):
+        with saved_tensors_hooks(mutations.pack, mutations.unpack), modes.handle_calls(mutations.before_write):
             yield mutations
     finally:
         mutations.clear()

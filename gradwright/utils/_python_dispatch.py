@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from runtime.base import class_dispatch, composites, overriding
-from runtime.base.modes import Variant, around_nodes, computing
+from runtime.base.modes import Variant, handle_kernels, handle_nodes
 from runtime.base.tensor import Tensor
 from runtime.call.facts import BUILT_IN
 from runtime.call.mode_blocks import ModeBlock
@@ -42,7 +42,7 @@ class TorchDispatchMode(ModeBlock):
     @contextmanager
     def _handling(self) -> Iterator[None]:
         overriding.watch.used = True
-        with computing(self._handle), around_nodes(_run_formula), composites.called():
+        with handle_kernels(self._handle), handle_nodes(_run_formula), composites.called():
             yield
 
     def _handle(self, operator: Operator, variant: Variant, values: list[Any]) -> Any:
@@ -50,7 +50,7 @@ class TorchDispatchMode(ModeBlock):
         found = class_dispatch.overriding_types(values)
         out = overriding.call_handler(self.__torch_dispatch__, func, tuple(map(type, found)), args, kwargs)
         if out is NotImplemented and found:
-            out = class_dispatch.hand_over(func, args, kwargs, found)
+            out = class_dispatch.ask_types(func, args, kwargs, found)
         if out is NotImplemented:
             raise class_dispatch.declined(func, [f"mode object {self!r}"])
         return out

@@ -1,8 +1,8 @@
 """`__torch_dispatch__`: classes of Tensors that stand for the kernels of calls in which their objects are arguments.
 
-They stand where modes of `modes.computing` do, below the recording of gradients and below operators that are made of
-others. Their Tensors are not plain, so that their calls come to the general path; only that asks here, and it does so
-from the first class on (`watch.classes`).
+They stand where handlers of `modes.handle_kernels` do, below the recording of gradients and below operators that are
+made of others. Their Tensors are not plain, so that their calls come to the general path; only that asks here, and it
+does so from the first class on (`watch.classes`).
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def overriding_types(values: Iterable[Any]) -> list[Any]:
     return overriding.one_of_each_class(values, stands_in) if watch.classes and not state.off else []
 
 
-def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
+def ask_types(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
     """What the first of the overriding_types that does not decline a call makes of it.
 
     Raises:

@@ -173,7 +173,7 @@ process_handlers = ProcessHandlers()
 
 
 @contextmanager
-def around(handler: Handler) -> Iterator[None]:
+def handle_calls(handler: Handler) -> Iterator[None]:
     """Put `handler` around the operator calls of this thread; the newest handler is called first."""
     before = thread_handlers.calls
     with unusual(), composites.called():
@@ -206,7 +206,7 @@ def uncast() -> Iterator[None]:
 
 
 @contextmanager
-def computing(handler: Computing) -> Iterator[None]:
+def handle_kernels(handler: Computing) -> Iterator[None]:
     """Let `handler` stand for the kernels that this thread calls; the newest handler is called first."""
     before = thread_handlers.computing
     with unusual():
@@ -218,7 +218,7 @@ def computing(handler: Computing) -> Iterator[None]:
 
 
 @contextmanager
-def around_nodes(handler: NodeHandler) -> Iterator[None]:
+def handle_nodes(handler: NodeHandler) -> Iterator[None]:
     """Put `handler` around the Nodes that run in this thread; the newest handler is called first.
 
     A backward asks for the handlers when it begins.
@@ -232,7 +232,7 @@ def around_nodes(handler: NodeHandler) -> Iterator[None]:
 
 
 @contextmanager
-def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
+def handle_recorded(callback: Callable[[Node], None]) -> Iterator[None]:
     """Let `callback` see each Node that this thread records, as soon as it is complete."""
     before = thread_handlers.recorded
     with unusual():
@@ -244,6 +244,6 @@ def recorded(callback: Callable[[Node], None]) -> Iterator[None]:
 
 
 def tell_recorded(node: Node) -> None:
-    """Show a Node that was just recorded to the handlers of `recorded`."""
+    """Show a Node that was just recorded to the handlers of `handle_recorded`."""
     for callback in (*process_handlers.recorded, *thread_handlers.recorded):
         callback(node)

@@ -187,7 +187,7 @@ def has_torch_function_variadic(*args: Any) -> bool:
     return has_torch_function(args)
 
 
-def hand_over(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
+def ask_types(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], found: Sequence[Any]) -> Any:
     """What the newest mode makes of a call, or the first of the overriding_types that does not decline it.
 
     Raises:
@@ -300,7 +300,7 @@ def _method(function: Callable[..., Any], called: Callable[..., Any]) -> Callabl
     @functools.wraps(function, updated=())
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         found = overriding_types((self, *args, *kwargs.values()))
-        return hand_over(called, (self, *args), kwargs, found) if found else function(self, *args, **kwargs)
+        return ask_types(called, (self, *args), kwargs, found) if found else function(self, *args, **kwargs)
 
     return method
 
@@ -318,11 +318,11 @@ class Attribute:
             return self
         found = overriding_types((instance,))
         known = self._known.__get__
-        return hand_over(known, (instance,), {}, found) if found else known(instance, type(instance))
+        return ask_types(known, (instance,), {}, found) if found else known(instance, type(instance))
 
     def __set__(self, instance: Any, value: Any) -> None:
         found = overriding_types((instance, value))
         if found:
-            hand_over(self._known.__set__, (instance, value), {}, found)
+            ask_types(self._known.__set__, (instance, value), {}, found)
         else:
             self._known.__set__(instance, value)

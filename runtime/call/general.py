@@ -11,7 +11,7 @@ import numpy as np
 from runtime.base import class_dispatch
 from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base.modes import Variant, grad_mode, process_handlers, tell_recorded, thread_handlers, unrecorded
-from runtime.base.overriding import hand_over, overriding_types, watch
+from runtime.base.overriding import ask_types, overriding_types, watch
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import halves, kernel_table, wrapper_views
 from runtime.call.device_kernels import DeviceKernel
@@ -49,7 +49,7 @@ def call(operator: Operator, /, *args: Any, **kwargs: Any) -> Any:
         values = operator.signature.bind(args, kwargs)
     except TypeError:
         if found := overriding_types((*args, *kwargs.values())):  # of a class that is none of Tensors
-            return hand_over(named(operator), args, kwargs, found)
+            return ask_types(named(operator), args, kwargs, found)
         raise
     if operator.takes_halves and operator.table is None and operator.traced is None:
         out = halves.computed(operator, values)
@@ -83,7 +83,7 @@ def performed(
 
         def perform(operator: Operator, values: list[Any]) -> Any:
             found = overriding_types(values if variant != "out" else (*values[0], *values[1:]))
-            return hand_over(*as_called(operator, variant, values), found) if found else inner(operator, values)
+            return ask_types(*as_called(operator, variant, values), found) if found else inner(operator, values)
 
     if thread_handlers.calls:
         return handled(operator, variant, values, partial(perform, operator))
@@ -204,19 +204,19 @@ def compute(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
 
 
 def has_override(values: Sequence[Any]) -> bool:
-    """Whether a handler of `modes.computing`, or the class of an argument, stands for the kernel of a call."""
+    """Whether a handler of `modes.handle_kernels`, or the class of an argument, stands for the kernel of a call."""
     return bool(thread_handlers.computing) or bool(class_dispatch.overriding_types(values))
 
 
 def call_override(operator: Operator, variant: Variant, values: list[Any]) -> Any:
-    """What the newest handler of `modes.computing` gives, or without one the class of an argument.
+    """What the newest handler of `modes.handle_kernels` gives, or without one the class of an argument.
 
     What a handler calls itself goes to those that are older, and then to classes.
     """
     handlers = thread_handlers.computing
     if not handlers:
         found = class_dispatch.overriding_types(values)
-        return class_dispatch.hand_over(*as_dispatched(operator, variant, values), found)
+        return class_dispatch.ask_types(*as_dispatched(operator, variant, values), found)
     thread_handlers.computing = handlers[:-1]
     try:
         return handlers[-1](operator, variant, values)
@@ -246,7 +246,7 @@ def undifferentiable(operator: Operator, out: Any) -> None:
 
 
 def show_recorded(out: Any) -> None:
-    """Show the Node of results, just recorded, to the handlers of `modes.recorded`."""
+    """Show the Node of results, just recorded, to the handlers of `modes.handle_recorded`."""
     for tensor in out if isinstance(out, (list, tuple)) else (out,):
         if isinstance(tensor, Tensor) and not tensor.is_leaf:
             tell_recorded(tensor._node_and_output()[0])

@@ -157,7 +157,7 @@ def _result(operator: Operator, backend: str, values: list[Any]) -> np.ndarray[A
 
 
 def _hand_over(operator: Operator, values: list[Any]) -> None:
-    """Let the newest handler of `modes.computing` do the write, which counts even if it does not.
+    """Let the newest handler of `modes.handle_kernels` do the write, which counts even if it does not.
 
     What it gives is of no interest, as in PyTorch.
     """

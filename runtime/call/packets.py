@@ -12,7 +12,7 @@ from runtime.base.arrays import element
 from runtime.base.describe import describe
 from runtime.base.dtypes import common_dtype
 from runtime.base.leaves import leaf
-from runtime.base.overriding import hand_over, overriding_types
+from runtime.base.overriding import ask_types, overriding_types
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
 from runtime.call.absent import absent as absent
@@ -103,7 +103,7 @@ def choose(base: str, candidates: Candidates, args: tuple[Any, ...], kwargs: dic
                 return operator.out(out, *bound)
             return _called(operator, function, bound)
     if found := overriding_types((*args, *kwargs.values())):  # of a class that is none of Tensors
-        return hand_over(getattr(ops, base), args, kwargs if out is None else {**kwargs, "out": out}, found)
+        return ask_types(getattr(ops, base), args, kwargs if out is None else {**kwargs, "out": out}, found)
     if len(candidates) == 1 and misfit is not None:
         raise misfit from None
     given_text = ", ".join([*map(describe, args), *(f"{name}={describe(value)}" for name, value in kwargs.items())])

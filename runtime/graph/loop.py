@@ -121,7 +121,7 @@ class Run:
         pending, heap, numbered, owned = self.pending, self.heap, self.numbered, self.owned
         leaf_grads, uses, needed, wanted_leaves = self.leaf_grads, self.uses, self.needed, self.wanted_leaves
         keep_graph, only_inputs, wanted_outputs, add = self.keep_graph, self.only_inputs, self.wanted_outputs, np.add
-        straight = not self.handlers
+        without_handlers = not self.handlers
         node: Node
         edge: Any
         grad: Any
@@ -148,7 +148,7 @@ class Run:
                 owned.discard(node)
             if type(grad) is _Outputs:
                 grad = tuple(grad)
-            if straight and node._extra is None and (needed is None or node not in wanted_outputs):
+            if without_handlers and node._extra is None and (needed is None or node not in wanted_outputs):
                 try:
                     results = node.apply(grad)
                 except Exception as error:

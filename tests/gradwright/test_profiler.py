@@ -720,7 +720,7 @@ def test_handlers_of_nodes() -> None:
 
     x = gradwright.tensor([1.0, 2.0], requires_grad=True)
     c = gradwright.tensor([3.0, 4.0])
-    with modes.around_nodes(handler("old")), modes.around_nodes(handler("new")):
+    with modes.handle_nodes(handler("old")), modes.handle_nodes(handler("new")):
         (x * c).backward(gradwright.ones(2))
         gradwright.autograd.grad(x * c, x, gradwright.ones(2))
     products = ["new MulBackward0", "old MulBackward0", [[3.0, 4.0], None], [[3.0, 4.0], None]]
@@ -735,7 +735,7 @@ def test_a_handler_may_change_what_a_node_gives() -> None:
         return [None if result is None else result * 0 for result in proceed()]
 
     x = gradwright.tensor([1.0, 2.0], requires_grad=True)
-    with modes.around_nodes(zero):
+    with modes.handle_nodes(zero):
         x.exp().backward(gradwright.ones(2))
     assert x.grad.tolist() == [0.0, 0.0]
 
@@ -748,7 +748,7 @@ def test_handlers_see_composite_operators_in_this_thread_only() -> None:
         seen.append(operator.name)
         return proceed(values)
 
-    with modes.around(handle):
+    with modes.handle_calls(handle):
         thread = threading.Thread(target=lambda: gradwright.nn.functional.linear(x, w))
         thread.start()
         thread.join()

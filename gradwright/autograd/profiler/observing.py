@@ -85,9 +85,9 @@ def observing(observer: Observer) -> Iterator[None]:
     """Let `observer` see what this thread does."""
     before = _observers.active
     with (
-        modes.around(_operator_handler(observer)),
-        modes.around_nodes(_node_handler(observer)),
-        modes.recorded(observer.recorded),
+        modes.handle_calls(_operator_handler(observer)),
+        modes.handle_nodes(_node_handler(observer)),
+        modes.handle_recorded(observer.recorded),
     ):
         _observers.active = (*before, observer)
         try:

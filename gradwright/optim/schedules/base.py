@@ -183,12 +183,12 @@ def attributes_of(function: Any) -> dict[str, Any] | None:
     return None if function is None or isinstance(function, types.FunctionType) else dict(vars(function))
 
 
-def cosine(start: Any, end: Any, part: float) -> Any:
+def interpolate_by_cosine(start: Any, end: Any, part: float) -> Any:
     """From `start` to `end` along half a wave of the cosine (Loshchilov and Hutter 2017)."""
     return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
 
-def straight(start: Any, end: Any, part: float) -> Any:
+def interpolate(start: Any, end: Any, part: float) -> Any:
     """From `start` to `end` along a line."""
     return (end - start) * part + start
 

@@ -12,11 +12,11 @@ from gradwright.optim.schedules.base import (
     LRScheduler,
     Momentum,
     check_optimizer,
-    cosine,
+    interpolate,
+    interpolate_by_cosine,
     one_for_each_group,
     set_momentum,
     set_value,
-    straight,
 )
 
 
@@ -267,7 +267,7 @@ class OneCycleLR(LRScheduler):
                 break
             start, phase = phase["end_step"], following
         part = (step - start) / (phase["end_step"] - start)
-        between = cosine if self._anneal_func_type == "cos" else straight
+        between = interpolate_by_cosine if self._anneal_func_type == "cos" else interpolate
         rates = []
         for group in self.optimizer.param_groups:
             rates.append(between(group[phase["start_lr"]], group[phase["end_lr"]], part))

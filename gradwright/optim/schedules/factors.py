@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from gradwright.optim.optimizer import Optimizer
-from gradwright.optim.schedules.base import LRScheduler, attributes_of, straight
+from gradwright.optim.schedules.base import LRScheduler, attributes_of, interpolate
 
 
 class _ByFunctions(LRScheduler):
@@ -234,7 +234,7 @@ class LinearLR(LRScheduler):
 
     def _get_closed_form_lr(self) -> list[Any]:
         part = min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * straight(self.start_factor, self.end_factor, part) for base in self.base_lrs]
+        return [base * interpolate(self.start_factor, self.end_factor, part) for base in self.base_lrs]
 
 
 class PolynomialLR(LRScheduler):

@@ -16,7 +16,7 @@ from gradwright.nn.module import Module
 from gradwright.nn.parameter import is_lazy
 from gradwright.utils._pytree import tree_leaves, tree_map
 from gradwright.utils.tensorboard.loading import tensorboardx
-from runtime.base.modes import Variant, around
+from runtime.base.modes import Variant, handle_calls
 from runtime.base.tensor import Tensor
 from runtime.call.dispatch import Operator
 from runtime.call.public import overload_of
@@ -72,7 +72,7 @@ def _recorded(model: Module, args: Any, strict: bool) -> Any:
     for name, value in zip(_names_of_arguments(model, len(given)), given, strict=True):
         for path, tensor in _leaves(f"input/{name}", value):
             recorder.add_input(path, tensor)
-    with recorder.following(), around(recorder.handle):
+    with recorder.following(), handle_calls(recorder.handle):
         result = model(*given)
     if strict and any(isinstance(leaf, dict) for leaf in tree_leaves(result, lambda part: isinstance(part, dict))):
         raise RuntimeError(

@@ -347,7 +347,7 @@ def test_handlers_see_a_call_once(lib: Library) -> None:
         seen.append(operator.qualified_name)
         return proceed(values)
 
-    with modes.around(handler):
+    with modes.handle_calls(handler):
         ops_of(lib).f(x)
     assert seen == [f"{lib.ns}::f", "aten::mul.Scalar"]
 

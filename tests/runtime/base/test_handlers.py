@@ -26,7 +26,7 @@ def test_handlers_see_calls_of_every_variant_from_the_newest_to_the_oldest() -> 
         return handle
 
     x = gradwright.tensor([1.0, 2.0])
-    with modes.around(handler("old")), modes.around(handler("new")):
+    with modes.handle_calls(handler("old")), modes.handle_calls(handler("new")):
         y = gradwright.exp(x)
         y.add_(1)
         gradwright.exp(x, out=y)
@@ -46,7 +46,7 @@ def test_a_handler_may_change_arguments_and_results() -> None:
         return proceed([values[0] * 2]) if operator.name == "exp" else proceed(values)
 
     x = gradwright.tensor([1.0])
-    with modes.around(double):
+    with modes.handle_calls(double):
         changed = gradwright.exp(x)
     assert changed.tolist() == pytest.approx(gradwright.exp(gradwright.tensor([2.0])).tolist())
 
@@ -54,7 +54,7 @@ def test_a_handler_may_change_arguments_and_results() -> None:
 def test_callbacks_see_recorded_nodes() -> None:
     nodes: list[Node] = []
     x = gradwright.tensor([1.0, 2.0], requires_grad=True)
-    with modes.recorded(nodes.append):
+    with modes.handle_recorded(nodes.append):
         y = x.exp().unbind()[0]
         z = (x * 2).sin_()
         with gradwright.no_grad():

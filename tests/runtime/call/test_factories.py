@@ -56,7 +56,7 @@ def test_modes_see_the_call(factory: Callable[..., Any]) -> None:
         seen.append(operator.name)
         return proceed(values)
 
-    with modes.around(handle):
+    with modes.handle_calls(handle):
         factory(2)
     assert [name.partition(".")[0] for name in seen] == [factory.__name__]
     with gradwright.inference_mode():

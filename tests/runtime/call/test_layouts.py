@@ -29,7 +29,7 @@ def way(request: pytest.FixtureRequest) -> Any:
     if request.param == "fast":
         yield
         return
-    with modes.around(lambda operator, variant, values, proceed: proceed(values)):
+    with modes.handle_calls(lambda operator, variant, values, proceed: proceed(values)):
         yield
 
 

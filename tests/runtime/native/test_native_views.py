@@ -442,7 +442,7 @@ def test_kernels_registered_for_composites_are_called() -> None:
 
 
 def test_composites_are_seen_by_handlers() -> None:
-    from runtime.base.modes import around
+    from runtime.base.modes import handle_calls
 
     seen = []
 
@@ -451,7 +451,7 @@ def test_composites_are_seen_by_handlers() -> None:
         return proceed(values)
 
     x = gradwright.ones(2, 3)
-    with around(handler):
+    with handle_calls(handler):
         x.reshape(6)
         x[0]
         x.mT
