@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 _FORMULA = "- name: sin(Tensor self) -> Tensor\n  self: grad * self.cos().conj()"
-_KERNEL = "runtime/native/src/softmax.cpp"
+_KERNEL = "runtime/operators/kernels/softmax.cpp"
 _RUN = """
 import gradwright
 x = gradwright.zeros(3).requires_grad_()

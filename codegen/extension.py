@@ -133,12 +133,13 @@ def core_files(root: Folder) -> Sequence[str]:
     build = os.path.join(root, "CMakeLists.txt")
     if not (os.path.exists(build) and os.path.exists(os.path.join(root, "native_functions.yaml"))):
         return ()
-    return [build, *native_sources(source_folder(root))]
+    return [build, *(file for folder in source_folders(root) for file in native_sources(folder))]
 
 
-def source_folder(root: Folder) -> str:
-    """Where the sources of the core lie, in a checkout and where it is installed."""
-    return os.path.join(root, "runtime", "native", "src")
+def source_folders(root: Folder) -> tuple[str, str]:
+    """Where the sources of the core lie, in a checkout and where it is installed: the engine, and kernels."""
+    runtime = os.path.join(root, "runtime")
+    return os.path.join(runtime, "native", "src"), os.path.join(runtime, "operators", "kernels")
 
 
 def _start(output: Folder) -> str | None:

@@ -162,7 +162,7 @@ class Paths:
     @property
     def native_kernels(self) -> tuple[Path, ...]:
         """The C++ in which the generator looks for kernels: headers, and the sources that have none of their name."""
-        return native_files(self.runtime / "native" / "src")
+        return (*native_files(self.runtime / "native" / "src"), *native_files(self.operators / "kernels"))
 
     @property
     def own_kernels(self) -> tuple[Path, ...]:

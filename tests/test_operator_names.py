@@ -186,7 +186,8 @@ def words_in_cpp(path: Path) -> Iterator[str]:
 
 FOUND_IN_CPP = {
     word
-    for path in sorted((ROOT / "runtime/native/src").iterdir())
+    for folder in ("runtime/native/src", "runtime/operators/kernels")
+    for path in sorted((ROOT / folder).iterdir())
     if path.suffix in (".cpp", ".hpp")
     for word in words_in_cpp(path)
 }

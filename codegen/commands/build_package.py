@@ -145,18 +145,16 @@ def _run(command: Sequence[str]) -> str:
 
 def _arithmetic() -> list[str]:
     """The arithmetic is that of the core, and so NumPy's."""
-    return Path(_sources(), "arithmetic.flags").read_text(encoding="utf-8").split()
-
-
-def _sources() -> str:
-    return extension.source_folder(root_folder())
+    engine, _ = extension.source_folders(root_folder())
+    return Path(engine, "arithmetic.flags").read_text(encoding="utf-8").split()
 
 
 def _includes(paths: Paths) -> list[str]:
     import numpy
 
     own = [] if paths.native is None else [f"-I{paths.native.parent}"]
-    return [f"-I{_sources()}", *own, f"-I{sysconfig.get_path('include')}", "-isystem", numpy.get_include()]
+    core = (f"-I{folder}" for folder in extension.source_folders(root_folder()))
+    return [*core, *own, f"-I{sysconfig.get_path('include')}", "-isystem", numpy.get_include()]
 
 
 def _linking() -> list[str]:

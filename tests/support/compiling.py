@@ -18,6 +18,7 @@ import pytest
 from support.documents import ROOT
 
 CORE = ROOT / "runtime/native/src"
+KERNEL_SOURCES = ROOT / "runtime/operators/kernels"
 COMPILER = shutil.which("g++") or shutil.which("clang++")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no C++ compiler")
 
@@ -49,7 +50,7 @@ def complaints(sources: Iterable[Path], scratch: Path) -> list[str]:
 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     assert COMPILER is not None
-    includes = [f"-I{folder}", f"-I{CORE}", f"-I{sysconfig.get_paths()['include']}"]
+    includes = [f"-I{folder}", f"-I{CORE}", f"-I{KERNEL_SOURCES}", f"-I{sysconfig.get_paths()['include']}"]
     command = [COMPILER, "-std=c++20", "-Wall", "-Wextra", "-Werror", *includes, "-isystem", numpy.get_include()]
     return subprocess.run([*command, *words], capture_output=True, text=True, check=False)
 
@@ -60,11 +61,14 @@ def loaded(folder: Path, program: str, *sources: str) -> ctypes.CDLL:
         pytest.skip("needs a C++ compiler")
     source, library = folder / "program.cpp", folder / "program.so"
     source.write_text(program)
-    includes = [CORE, sysconfig.get_paths()["include"], numpy.get_include()]
+    includes = [CORE, KERNEL_SOURCES, sysconfig.get_paths()["include"], numpy.get_include()]
     command = [COMPILER, "-std=c++20", "-O2", "-fPIC", "-shared", "-pthread", *(f"-I{path}" for path in includes)]
     if sys.platform == "darwin":
         command += ["-undefined", "dynamic_lookup"]
     command += shlex.split(os.environ.get("CXXFLAGS", ""))  # a sanitizer's
-    files = [source, *(CORE / name for name in sources)]
+    files = [
+        source,
+        *(folder / name for name in sources for folder in (CORE, KERNEL_SOURCES) if (folder / name).exists()),
+    ]
     subprocess.run([*command, *map(str, files), "-o", str(library)], check=True)
     return ctypes.CDLL(str(library))

@@ -15,7 +15,7 @@ import pytest
 
 from codegen.commands.build import Places
 from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
-from codegen.paths import Paths, native_files, project_paths
+from codegen.paths import Paths, project_paths
 from codegen.pipeline import analyze, emit
 from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
@@ -25,7 +25,7 @@ from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.literals import Name
-from support.compiling import CORE, compiled, complaints, needs_compiler
+from support.compiling import KERNEL_SOURCES, compiled, complaints, needs_compiler
 from support.documents import ROOT
 from support.own_project import own_analysis, own_cpp
 
@@ -465,7 +465,7 @@ def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp
     assert spoilt != files[name]
     spoilt = spoilt.replace("results[0] = gradient(self_gradient);", "results[0] = gradient(nothing);")
     folder = written({**files, name: spoilt}, tmp_path)
-    shutil.copy(CORE / "kernels.hpp", folder)
+    shutil.copy(KERNEL_SOURCES / "kernels.hpp", folder)
     said = compiled(folder / name).stderr
     formula = FORMULAS.splitlines().index("  self: -grad") + 1
     assert "derivatives.yaml#NegBackward0:1:" in said
@@ -482,7 +482,7 @@ def test_errors_point_into_the_yaml_and_back(made: Plan, small_paths: Paths, tmp
 def test_the_functions_of_the_core_are_called() -> None:
     """A kernel or a writer whose operator goes another way by now is code that nobody runs."""
     paths = project_paths()
-    native = NativeKernels.read(*native_files(Path("runtime/native/src")))
+    native = NativeKernels.read(*paths.native_kernels)
     generated = "".join(path.read_text(encoding="utf-8") for path in sorted((paths.output / "cpp").glob("*.cpp")))
     spaces = {
         "kernels": native.functions,

@@ -58,12 +58,12 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     both, text = 'TARGETS = ("python", "cpp")', words.read_text()
     assert text.count(both) == 1, f"{words.name} says otherwise what is emitted"
     words.write_text(text.replace(both, 'TARGETS = ("python",)'))
-    source = tree / "runtime/native/src"
-    for file in (*source.glob("*.cpp"), *source.glob("*.hpp")):
+    source, kernels = tree / "runtime/native/src", tree / "runtime/operators/kernels"
+    for file in (file for folder in (source, kernels) for kind in ("cpp", "hpp") for file in folder.glob(f"*.{kind}")):
         file.unlink()
     (source / "module.cpp").write_text(CORE)
     for header in PRECOMPILED:
-        (source / header).write_text("")
+        (kernels / header).write_text("")
     answer(tree, "6 * 7")
     return tree
 
