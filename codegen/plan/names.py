@@ -37,8 +37,9 @@ _MADE = re.compile(
 _OF_OPERATORS = frozenset(("LazyNodes", "Operator", "dtype", "inference_names"))
 # What the module of packets defines or imports; the names of packets become those of the package, too.
 _OF_PACKETS = frozenset((
-    "FUNCTIONS", "PACKETS", "PYTHON_MODULES", "absent", "annotations", "choose", "frozenset", "given", "int", "len",
-    "list", "methods", "nodes", "numbers", "operators", "packet", "packets", "plain", "registry", "tuple", "type",
+    "FUNCTIONS", "PACKETS", "PYTHON_MODULES", "absent", "annotations", "choose", "document", "frozenset", "given",
+    "int", "len", "list", "methods", "nodes", "numbers", "operators", "packet", "packets", "plain", "registry", "tuple",
+    "type",
 ))  # fmt: skip
 
 

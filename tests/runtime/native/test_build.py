@@ -41,10 +41,11 @@ PRECOMPILED = ("kernels.hpp", "views.hpp")  # as CMakeLists.txt names them
 NO_COMPILER = {"CC": "/bin/false", "CXX": "/bin/false"}
 # Without the rest of the runtime, which has no use for such a core.
 LOOK = """
-import sys, types
-sys.modules["runtime"] = package = types.ModuleType("runtime")
-package.__path__ = [f"{folder or '.'}/runtime" for folder in sys.path]
-from runtime import native
+import importlib, sys, types
+for name in {packages}:
+    package = sys.modules[name] = types.ModuleType(name)
+    package.__path__ = [f"{{folder or '.'}}/{{name.replace('.', '/')}}" for folder in sys.path]
+native = importlib.import_module(f"{{name}}.native")
 print(native.core.version() if native.core else native.why_not())
 """
 
@@ -98,7 +99,7 @@ def build(tree: Path, *words: str, **environment: str) -> subprocess.CompletedPr
 
 def look(tree: Path, **environment: str) -> tuple[str, str]:
     """What a new process in `tree` says of the core, and its warnings."""
-    done = python(tree, "-c", LOOK, **environment)
+    done = python(tree, "-c", LOOK.format(packages=("runtime",)), **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
 
@@ -230,7 +231,7 @@ def wheel(tree: Path, **environment: str) -> tuple[Path, str]:
 
 
 def look_installed(site: Path) -> tuple[str, str]:
-    done = python(site.parent, "-c", LOOK, PYTHONPATH=str(site))
+    done = python(site.parent, "-c", LOOK.format(packages=("gradwright", "gradwright.runtime")), PYTHONPATH=str(site))
     assert done.returncode == 0, done.stderr
     return done.stdout.strip(), done.stderr
 
@@ -242,7 +243,7 @@ def test_a_wheel_holds_the_extension(tree: Path) -> None:
     (tree / "generated" / f"_native-{'0' * 16}-{'0' * 16}{extension.SUFFIX}").touch()
     site, _ = wheel(tree)
     assert not site.name.endswith("-none-any")
-    assert len(extension.present(site / "generated")) == 1
+    assert len(extension.present(site / "gradwright" / "generated")) == 1
     assert look_installed(site) == ("44", "")
 
 
