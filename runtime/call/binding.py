@@ -241,9 +241,8 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
 
     def convert(value: Any) -> Any:
         if exact is not None and type(value) is tuple:
-            item: Any
             for item in value:
-                if type(item) is not exact or not _LEAST <= item <= _MOST:
+                if type(item) is not exact or not _LEAST <= item <= _MOST:  # type: ignore[operator]
                     break
             else:
                 return value
