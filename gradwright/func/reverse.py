@@ -11,10 +11,9 @@ for that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,22 +34,20 @@ from runtime.operators.batching.vmap_calls import vmap_level
 
 
 class _Recording:
-    """A function under differentiation: its inputs and what may leave it."""
+    """A function under differentiation: its inputs and what may leave it; the block in which the function runs."""
 
     def __init__(self) -> None:
         self.level = GradLevel()
         self.vmaps = open_vmaps()
         self.inputs: list[Tensor] = []  # whole batches
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """While the function runs."""
+    def __enter__(self) -> Self:
         grad_mode.enabled = True
-        try:
-            yield
-        finally:
-            grad_mode.enabled = self.level.outer
-            self.level.open = False
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        grad_mode.enabled = self.level.outer
+        self.level.open = False
 
     def input(self, tensor: Any) -> Tensor:
         """A new Tensor of the same values, to differentiate with respect to."""
@@ -137,8 +134,7 @@ def grad_and_value(
     @wraps(func)
     def of_arguments(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         positions = chosen_positions(argnums, len(args))
-        recording = _Recording()
-        with recording.running():
+        with _Recording() as recording:
             leaves, tree = flatten(tuple([args[position] for position in positions]))
             chosen = tree.join([recording.input(leaf) for leaf in leaves])
             with unchanged(func):
@@ -235,8 +231,7 @@ def _record(
     func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, name: str
 ) -> tuple[list[Tensor], Tree, _Pullback, Any]:
     """Call a function at `primals`: its outputs as they leave, their structure, the vjp, and the auxiliary output."""
-    recording = _Recording()
-    with recording.running():
+    with _Recording() as recording:
         leaves, inputs = flatten(primals)
         with unchanged(func):
             result = func(*inputs.join([recording.input(leaf) for leaf in leaves]))

@@ -240,16 +240,16 @@ def _list_converter(schema: ListType) -> Callable[[Any], Any]:
     exact = _EXACT.get(str(schema.elem))
 
     def convert(value: Any) -> Any:
+        if exact is not None and type(value) is tuple:
+            for item in value:
+                if type(item) is not exact or not _LEAST <= item <= _MOST:  # type: ignore[operator]
+                    break
+            else:
+                return value
         if not tensors and size is not None and _is_int(value):
             return (elem(value),) * size
         if isinstance(value, np.ndarray) or not isinstance(value, (list, tuple)):
             raise _Mismatch
-        if exact is not None and type(value) is tuple:
-            for item in value:
-                if type(item) is not exact or not _fits(item):
-                    break
-            else:
-                return value
         items = []
         for position, item in enumerate(value):
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 from runtime.base.modes import Variant, thread_handlers
@@ -28,7 +28,7 @@ def open_vmaps() -> tuple[VmapLevel, ...]:
 
 
 class VmapLevel:
-    """One call of a function under vmap.
+    """One call of a function under vmap, and the `with` block in which it runs.
 
     BatchedTensors and batching rules know levels by this class. How a level performs calls is in `vmap_calls.py`,
     which stands on the rules.
@@ -39,7 +39,7 @@ class VmapLevel:
         of_tangents: only tangents are batched, and the values that carry them are not.
     """
 
-    __slots__ = ("number", "of_tangents", "open", "randomness", "size")
+    __slots__ = ("_outer", "number", "of_tangents", "open", "randomness", "size")
 
     def __init__(self, size: int, randomness: str, of_tangents: bool = False) -> None:
         self.size = size
@@ -58,18 +58,16 @@ class VmapLevel:
         """Perform `function.apply(*args)` of an `autograd.Function`, where some Tensor is batched at this level."""
         raise NotImplementedError
 
-    @contextmanager
-    def opened(self) -> Iterator[Self]:
-        """A block in which calls of this thread come to the level; Tensors batched at it are void after that."""
-        vmaps, around = _open.vmaps, thread_handlers.calls
+    def __enter__(self) -> Self:
+        """Let calls of this thread come to the level; when the block ends, Tensors batched at it are void."""
+        self._outer = vmaps, around = _open.vmaps, thread_handlers.calls
         _open.vmaps = (*vmaps, self)
         thread_handlers.calls = (*around, self)
-        try:
-            yield self
-        finally:
-            _open.vmaps = vmaps
-            thread_handlers.calls = around
-            self.open = False
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _open.vmaps, thread_handlers.calls = self._outer
+        self.open = False
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
@@ -81,6 +79,6 @@ class VmapLevel:
         finally:
             thread_handlers.calls = around
 
-    def another(self) -> AbstractContextManager[Self]:
-        """A level like this one, open for the length of a `with` block."""
-        return type(self)(self.size, self.randomness).opened()
+    def another(self) -> Self:
+        """A level like this one, to be opened by a `with` block."""
+        return type(self)(self.size, self.randomness)

@@ -8,7 +8,6 @@ those of random operators, which have no fast path.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.modes import Variant
@@ -50,6 +49,6 @@ class _PerformingLevel(VmapLevel):
         return apply_batched(function, args)
 
 
-def vmap_level(size: int, randomness: str, of_tangents: bool = False) -> AbstractContextManager[VmapLevel]:
+def vmap_level(size: int, randomness: str, of_tangents: bool = False) -> VmapLevel:
     """A level of vmap, open for the length of a `with` block; Tensors batched at it are void after that."""
-    return _PerformingLevel(size, randomness, of_tangents).opened()
+    return _PerformingLevel(size, randomness, of_tangents)

@@ -62,6 +62,11 @@ def perform(
     Raises:
         RuntimeError: the call has no meaning for a batch.
     """
+    batching = operator.batching
+    if variant == "call" and batching is not None and operator.vmap_rule is None and operator.composite is None:
+        rule = RULES.get(batching[0])
+        if rule is not None and not operator.is_writing:
+            return rule(level, operator, values)
     if variant == "out":
         raise RuntimeError(
             f"Batching rule not implemented for the out variant of {operator.name}: under vmap use the result that it "
@@ -69,7 +74,6 @@ def perform(
         )
     if operator.vmap_rule is not None and variant == "call":
         return by_rule(operator.vmap_rule, level, values)
-    batching = operator.batching
     if batching is not None and (draw := RANDOM_RULES.get(batching[0])) is not None:
         return draw(level, operator, values, variant, proceed)
     if variant == "inplace":
