@@ -34,7 +34,7 @@ _MADE = re.compile(
     r"|^(defined|grad|shared|tangent)_\d+$|^(composite|jvp|record)_|Backward"
 )
 # What the module of operators defines or imports, as far as it is no function of an operator.
-_OF_OPERATORS = frozenset(("LazyNodes", "Operator", "dtype", "inference_names"))
+_OF_OPERATORS = frozenset(("LazyNodes", "Operator", "deferred", "dtype", "inference_names"))
 # What the module of packets defines or imports; the names of packets become those of the package, too.
 _OF_PACKETS = frozenset((
     "FUNCTIONS", "PACKETS", "PYTHON_MODULES", "absent", "annotations", "choose", "document", "frozenset", "given",

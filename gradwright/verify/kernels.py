@@ -46,7 +46,7 @@ def returns(point: Point) -> None:
 @contextmanager
 def _watching(operator: Operator, info: OperatorInfo, problems: list[str]) -> Iterator[None]:
     """Let what is wrong with a call of the kernel on arrays that an operator has be noted."""
-    kernel = operator.built_in.get(CPU)
+    kernel = operator.loaded_kernel(CPU)
     if kernel is None:
         yield
         return

@@ -50,8 +50,18 @@ def load_lazily(package: str, names: Iterable[str]) -> None:
 
 
 def load_the_rest_lazily(*packages: str) -> None:
-    """From now on each module of these packages that is imported runs its code on first access."""
-    _finder.packages.update(packages)
+    """From now on these modules, and those of these packages, run their code on first access when they are imported."""
+    _finder.packages += [package for package in packages if package not in _finder.packages]
+
+
+def is_waiting(module: ModuleType) -> bool:
+    """Whether the code of a module has not run yet, or is running."""
+    return type(module) is _WaitingModule
+
+
+def when_loaded(module: ModuleType, callback: Callable[[], None]) -> None:
+    """Call a function once, as soon as the code of a module that waits has run."""
+    _loading.callbacks.setdefault(_get(module, "__name__"), []).append(callback)
 
 
 def _ordinary(name: str) -> type[ModuleType]:
@@ -97,6 +107,7 @@ class _Loading:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._begun: dict[str, _WaitingModule] = {}  # ran or are running since somebody took the lock
+        self.callbacks: dict[str, list[Callable[[], None]]] = {}
 
     def load(self, module: _WaitingModule) -> None:
         """Run the code of `module`; the thread that is doing so already goes on at once."""
@@ -108,9 +119,15 @@ class _Loading:
                 self._run(module)
             finally:
                 if outermost:
-                    for done in self._begun.values():
-                        _set(done, "__class__", finished(_get(done, "__name__")))
-                    self._begun = {}
+                    self._finish()
+
+    def _finish(self) -> None:
+        done, self._begun = self._begun, {}
+        for name, module in done.items():
+            _set(module, "__class__", finished(name))
+        for name in done:
+            for callback in self.callbacks.pop(name, ()):
+                callback()
 
     def _run(self, module: _WaitingModule) -> None:
         name = _get(module, "__name__")
@@ -140,18 +157,21 @@ class _Finder(MetaPathFinder):
 
     def __init__(self) -> None:
         self.known: dict[str, _WaitingModule] = {}  # are there already, to be filled instead of made
-        self.packages: set[str] = set()
+        self.packages: list[str] = []
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The place of such a module's code; None for all others, and for one that is loaded again (`target`)."""
-        if target is not None or (fullname not in self.known and fullname.partition(".")[0] not in self.packages):
+        if target is not None or (fullname not in self.known and not self._is_listed(fullname)):
             return None
         spec = PathFinder.find_spec(fullname, path)
         if spec is not None and spec.loader is not None and not isinstance(spec.loader, ExtensionFileLoader):
             spec.loader = _Later(spec.loader)
         return spec
+
+    def _is_listed(self, name: str) -> bool:
+        return any(name == package or name.startswith(f"{package}.") for package in self.packages)
 
 
 class _Later(Loader):

@@ -11,6 +11,7 @@ from collections.abc import Callable, MutableMapping
 from functools import cached_property
 from typing import Any
 
+from runtime.base.deferred import loaded
 from runtime.base.keys import COMPOSITE_IMPLICIT
 from runtime.call import failures, general, kernel_table, promote, returned
 from runtime.call.facts import OperatorFacts
@@ -82,7 +83,7 @@ class Operator(OperatorFacts):
         if not self.table.keys():
             self.table = None
             if self._fast_path_kernel is not None:
-                self.function.__globals__[f"{self.symbol}_kernel"] = self._fast_path_kernel
+                self.function.__globals__[f"{self.symbol}_kernel"] = loaded(self._fast_path_kernel)
                 del self.inference_copy
             if core is not None and not self._registered:
                 core.kernel_restored(self.function)

@@ -7,15 +7,17 @@ How a call runs is not here: `general.py` has the general path, `inplace.py` and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from runtime.base import composites
+from runtime.base.deferred import DeferredFunction
 from runtime.base.half import in_float32 as in_float32_whole
 from runtime.base.keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU
+from runtime.base.lazy import when_loaded
 from runtime.base.tensor import Tensor
 from runtime.base.types import named_result
 from runtime.call.kernel_stacks import KernelTable
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 no_names: Mapping[str, str] = {}
 # Kinds of element types that are computed with; those of fewer bits are taken by operators that say so.
 COMPUTED_KINDS = ("bool", "integer", "half", "float", "complex")
+# Under which a module of generated operators keeps the names that its copies for inference mode see.
+INFERENCE_NAMES = "inference_names"
 BUILT_IN = "aten"  # the namespace of the operators that Gradwright brings
 
 
@@ -107,8 +111,6 @@ class OperatorFacts:
         self.namespace = namespace
         self.function = function
         self.symbol = function.__name__
-        if in_float32:
-            kernels = {k: in_float32_whole(f) if k in COMPOSITES else f for k, f in kernels.items()}
         self.kernels = self.built_in = kernels
         self.promotion = promotion
         if dtypes is None and in_float32 and COMPOSITE_IMPLICIT not in kernels:
@@ -125,6 +127,12 @@ class OperatorFacts:
         self.never_differentiable = never_differentiable
         self.numbers = numbers
         self.in_float32 = in_float32
+        waiting = {key: kernel for key, kernel in kernels.items() if isinstance(kernel, DeferredFunction)}
+        for key, kernel in kernels.items():
+            kernels[key] = self._as_built_in(key, kernel)
+        for key, kernel in waiting.items():
+            when_loaded(kernel.module, partial(self._take_loaded, key, kernel, kernels[key]))
+        self._waiting = waiting
         self.batching = batching
         self.layout = layout
         self.exclusive = exclusive
@@ -134,6 +142,33 @@ class OperatorFacts:
         self.of_tensors = of_tensors
         self.out_dtype = out_dtype
         self.set_traced()
+
+    def _as_built_in(self, key: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        return in_float32_whole(kernel) if self.in_float32 and key in COMPOSITES else kernel
+
+    def _take_loaded(self, key: str, kernel: DeferredFunction, placed: Callable[..., Any]) -> None:
+        """Put a function in the place of what stood for it, wherever calls find it."""
+        function = kernel.load()
+        del self._waiting[key]
+        if self.built_in.get(key) is placed:  # nobody has put another one there
+            self.built_in[key] = self._as_built_in(key, function)
+            if self.kernels is self.built_in:
+                self.set_traced()
+        names = self.function.__globals__
+        for table in (names, names.get(INFERENCE_NAMES, {})):
+            if isinstance(table.get(f"{self.symbol}_kernel"), DeferredFunction):
+                table[f"{self.symbol}_kernel"] = function
+
+    def load_kernels(self) -> None:
+        """Load the modules of all kernels, for whoever looks at the functions and does not only call them."""
+        for kernel in list(self._waiting.values()):
+            kernel.load()
+
+    def loaded_kernel(self, key: str) -> Callable[..., Any] | None:
+        """The built-in kernel for a dispatch key, of a module that is loaded."""
+        if key in self._waiting:
+            self._waiting[key].load()
+        return self.built_in.get(key)
 
     def set_traced(self) -> None:
         """Work out whether the operator is traced through, with the kernels that it has now."""
@@ -343,7 +378,7 @@ class OperatorFacts:
             and (self.promotion is None or 0 in self.promoted_positions)
             and self.record is not None
             and self.view is None
-            and isinstance(self.built_in.get(CPU), (FunctionType, np.ufunc))
+            and isinstance(self.loaded_kernel(CPU), (FunctionType, np.ufunc))
             and self.built_in.keys().isdisjoint(COMPOSITES)
             and (self.dtypes is None or "half" in self.dtypes[0])
             and self.result_count == 1

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 from runtime.base.modes import plain_types
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
+from runtime.call.facts import INFERENCE_NAMES
 
 if TYPE_CHECKING:
     from runtime.call.dispatch import Operator
-
-# Under which a module of generated operators keeps the names that its copies see.
-_NAMES = "inference_names"
 
 
 class General:
@@ -43,9 +41,9 @@ def fast_path_copy(operator: Operator) -> Callable[..., Any] | None:
     if not isinstance(function, FunctionType) or f"{function.__name__}_kernel" not in function.__globals__:
         return None
     function = function.__globals__.get(f"{function.__name__}_fast_path", function)
-    names = function.__globals__.get(_NAMES)
+    names = function.__globals__.get(INFERENCE_NAMES)
     if names is None:
-        names = function.__globals__[_NAMES] = _names(function.__globals__, type(operator))
+        names = function.__globals__[INFERENCE_NAMES] = _names(function.__globals__, type(operator))
     return _with_names(function, names)
 
 

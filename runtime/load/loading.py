@@ -50,6 +50,9 @@ def install(package: str) -> None:
     elif not os.path.samefile(elsewhere, os.path.dirname(sys.modules[package].__file__ or "")):
         _import_from(package, elsewhere)
         return
+    if not debugging:  # which looks at every kernel
+        parts = [f"{RUNTIME}.operators.{part}" for part in ("kernels", "composite", "helpers")]
+        load_the_rest_lazily(*parts, f"{package}.kernels")
     with paused():
         _install(package)
     load_the_rest_lazily(RUNTIME, package, f"{PREFIX}codegen")

@@ -10,6 +10,7 @@ from codegen.plan.forward import ForwardPlan
 from codegen.plan.names import module_alias
 from codegen.plan.operator import CompositePlan, OperatorPlan, ParameterPlan
 from codegen.plan.signs import SignPlan
+from codegen.python_source import PythonFunction
 from codegen.schema.names import python
 from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
@@ -52,8 +53,7 @@ def operator_view(
     kernel = None
     if operator.fast_path is not None:
         function = operator.implementation
-        name = f"{module_alias(function.module)}.{function.name}"
-        kernel = f"{operator.function}_kernel = {name}"
+        kernel = f"{operator.function}_kernel = {_deferred(function)}"
     return OperatorView(
         operator.function,
         _functions(operator.function, operator.parameters, out, _body(operator), docstring(schema)),
@@ -122,9 +122,14 @@ def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:
     return "\n".join([f"{operator.function}_op = Operator(", *lines, ")"])
 
 
+def _deferred(function: PythonFunction) -> str:
+    """A kernel, whose module may wait for the first call."""
+    return call("deferred", [module_alias(function.module), literal(function.name)])
+
+
 def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
-    kernels = [(literal(key), f"{module_alias(f.module)}.{f.name}") for key, f in operator.implementations]
+    kernels = [(literal(key), _deferred(function)) for key, function in operator.implementations]
     if operator.composite is not None:
         kernels = [(literal(operator.composite.key), f"composite_{operator.function}")]
     options: list[str] = [f"kernels={dictionary(kernels)}"]

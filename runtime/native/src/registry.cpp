@@ -1,8 +1,10 @@
 #include "registry.hpp"
 
 #include "callable.hpp"
+#include "names.hpp"
 #include "types.hpp"
 
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -38,6 +40,30 @@ Ref find(const char* module, const char* attribute) {
 }
 
 void put(PyObject** slot, Ref value) { Ref old(std::exchange(*slot, value.release())); }
+
+// Called once the module of a name is loaded: the function itself in the place of what stood for it.
+PyObject* take_loaded(PyObject* capsule, PyObject*) {
+  const auto* needed = static_cast<const PythonName*>(PyCapsule_GetPointer(capsule, nullptr));
+  if (needed == nullptr) return nullptr;
+  Ref found = find(needed->module, needed->attribute);
+  if (!found) return nullptr;
+  put(needed->slot, std::move(found));
+  Py_RETURN_NONE;
+}
+
+PyMethodDef take_loaded_method = {"take_loaded", take_loaded, METH_NOARGS, nullptr};
+
+// What a name stands for; of a module that waits, what loads it when it is called (runtime/base/deferred.py).
+Ref find_or_defer(const PythonName& needed) {
+  if (std::strstr(needed.module, ".operators.") == nullptr) return find(needed.module, needed.attribute);
+  Ref module = find_module(needed.module);
+  if (!module) return module;
+  Ref defer = find(RUNTIME_NAME("base.deferred"), "deferred");
+  Ref capsule(defer ? PyCapsule_New(const_cast<PythonName*>(&needed), nullptr, nullptr) : nullptr);
+  Ref when_ready(capsule ? PyCFunction_New(&take_loaded_method, capsule.get()) : nullptr);
+  if (!when_ready) return Ref();
+  return Ref(PyObject_CallFunction(defer.get(), "OsO", module.get(), needed.attribute, when_ready.get()));
+}
 
 // The defaults of a Python function: the last ones of its positional parameters, and those of its keyword-only ones.
 bool load_defaults(Function& function) {
@@ -122,7 +148,7 @@ Ref load_package(PyObject* extension, const Package& package) {
   PyObject* names = PyModule_GetDict(operators.get());
   for (const Shard* shard : package.shards) {
     for (const PythonName& needed : shard->names) {
-      Ref found = find(needed.module, needed.attribute);
+      Ref found = find_or_defer(needed);
       if (!found) return found;
       put(needed.slot, std::move(found));
     }

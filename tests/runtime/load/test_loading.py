@@ -20,8 +20,8 @@ from runtime.load.loading import import_generated
 from support.documents import ROOT
 
 
-def python(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(cwd)}
+def python(script: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(cwd), **variables}
     return subprocess.run(
         [sys.executable, "-c", script], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -46,6 +46,47 @@ def test_importing_does_not_load_what_is_used_later() -> None:
     assert not [name for name in ours if importlib.util.find_spec(name) is None]
     script = f"import sys, gradwright; print([name for name in {(*others, *ours)} if name in sys.modules])"
     assert python(script, ROOT).stdout == "[]\n"
+
+
+def test_generated_code_runs_no_kernels_module_before_a_call() -> None:
+    script = """
+import sys, generated
+from runtime.base.lazy import is_waiting
+def ready(part): return {n for n, m in sys.modules.items() if n.startswith(part) and not is_waiting(m)}
+parts = [f"runtime.operators.{part}." for part in ("kernels", "composite", "helpers")]
+print(len(ready("runtime")) <= 130, *[sorted(ready(part)) for part in parts])
+import gradwright
+gradwright.special.erf(gradwright.ones(2, dtype=gradwright.float16))
+print("runtime.operators.kernels.pooling" in ready("runtime"))
+"""
+    assert python(script, ROOT).stdout == "True ['runtime.operators.kernels.shape'] [] []\nFalse\n"
+
+
+def test_a_call_puts_the_function_in_the_place_of_what_stood_for_it() -> None:
+    """In the operator, its fast path and that of inference mode; behind a kernel that is registered meanwhile, too."""
+    script = """
+import gradwright as g, generated.operators as ops
+def kinds(*more): return [type(each).__name__ for each in (op.built_in["CPU"], ops.erf_default_kernel, *more)]
+op, x = ops.erf_default_op, g.ones(2)
+with g.inference_mode(): x.relu()
+print(kinds(ops.inference_names["erf_default_kernel"]))
+library = g.library.Library("aten", "IMPL")
+library.impl("erf", lambda x: x * 2, "CPU")
+print(g.erf(x).tolist(), kinds())
+library._destroy()
+print([round(each, 4) for each in g.erf(x).tolist()], kinds(ops.inference_names["erf_default_kernel"]))
+from runtime.operators.kernels import special
+print(ops.erf_default_kernel is special.erf, op.built_in["CPU"] is special.erf)
+print(ops.cumprod_default_op.loaded_kernel("CPU").__module__, ops.sin_default_op.built_in["CPU"].__class__.__name__)
+"""
+    done = python(script, ROOT, GRADWRIGHT_NATIVE="0")
+    assert done.stdout.splitlines() == [
+        "['DeferredFunction', 'DeferredFunction', 'DeferredFunction']",
+        "[2.0, 2.0] ['function', 'function']",
+        "[0.8427, 0.8427] ['function', 'function', 'function']",
+        "True True",
+        "runtime.operators.kernels.reduction DeferredFunction",
+    ], done.stderr
 
 
 # What is loaded on first use, and one way to use it.

@@ -13,7 +13,7 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
-    kernels={"CompositeExplicitAutograd": small_composite.composite},
+    kernels={"CompositeExplicitAutograd": deferred(small_composite, "composite")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -30,7 +30,7 @@ def f_default(self, weight=None):
 f_default_op = Operator(
     "f(Tensor self, Tensor? weight=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.three},
+    kernels={"CPU": deferred(small_kernels, "three")},
     dtypes=(("half", "float", "complex"), None, "NotImplementedError"),
     in_float32=True,
     batching=("loop", (0, 1), ()),
@@ -38,4 +38,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.three
+f_default_kernel = deferred(small_kernels, "three")

@@ -30,7 +30,7 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.one},
+    kernels={"CPU": deferred(small_kernels, "one")},
     promotion=("int_to_float", None),
     in_float32=True,
     batching=("loop", (0,), ()),
@@ -38,4 +38,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.one
+f_default_kernel = deferred(small_kernels, "one")

@@ -31,7 +31,7 @@ def f_default(self, other=absent, *, alpha=1):
 f_default_op = Operator(
     "f(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.scaled},
+    kernels={"CPU": deferred(small_kernels, "scaled")},
     promotion=("default", None),
     numbers=(("alpha", "wrap"),),
     in_float32=True,
@@ -40,4 +40,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.scaled
+f_default_kernel = deferred(small_kernels, "scaled")

@@ -25,9 +25,9 @@ def f_default(size, *, dtype=None, layout=None, device=None, pin_memory=None):
 f_default_op = Operator(
     "f(int[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.made},
+    kernels={"CPU": deferred(small_kernels, "made")},
     layout=("contiguous", (), (0,)),
 )
 
 
-f_default_kernel = small_kernels.made
+f_default_kernel = deferred(small_kernels, "made")

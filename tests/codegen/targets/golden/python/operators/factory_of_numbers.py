@@ -26,11 +26,11 @@ def f_default(size, value=absent, *, dtype=None, layout=None, device=None, pin_m
 f_default_op = Operator(
     "f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.filled},
+    kernels={"CPU": deferred(small_kernels, "filled")},
     promotion=("default", ("value",)),
     numbers=(("value", "wrap"),),
     layout=("contiguous", (), (0,)),
 )
 
 
-f_default_kernel = small_kernels.filled
+f_default_kernel = deferred(small_kernels, "filled")

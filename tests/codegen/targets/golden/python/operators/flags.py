@@ -23,11 +23,11 @@ def f_default(self, mask=absent):
 f_default_op = Operator(
     "f(Tensor self, bool[2] mask) -> (Tensor first, Tensor second)",
     f_default,
-    kernels={"CPU": small_kernels.masked},
+    kernels={"CPU": deferred(small_kernels, "masked")},
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0, 1)),
 )
 
 
-f_default_kernel = small_kernels.masked
+f_default_kernel = deferred(small_kernels, "masked")

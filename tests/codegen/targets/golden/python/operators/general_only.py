@@ -10,7 +10,7 @@ def f_default(self, dim=absent):
 f_default_op = Operator(
     "f(Tensor self, Dimname dim) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.along},
+    kernels={"CPU": deferred(small_kernels, "along")},
     in_float32=True,
     batching=("along", (0,), (1,)),
     layout=("contiguous", (), (0,)),

@@ -32,7 +32,7 @@ def f_default(self, dim=-1):
 f_default_op = Operator(
     "f(Tensor self, int dim=-1) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.along},
+    kernels={"CPU": deferred(small_kernels, "along")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),
@@ -42,4 +42,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.along
+f_default_kernel = deferred(small_kernels, "along")

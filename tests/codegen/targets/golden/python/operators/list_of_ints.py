@@ -34,7 +34,7 @@ def f_default(self, size=absent):
 f_default_op = Operator(
     "f(Tensor self, int[2] size) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.sized},
+    kernels={"CPU": deferred(small_kernels, "sized")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),
@@ -44,4 +44,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.sized
+f_default_kernel = deferred(small_kernels, "sized")

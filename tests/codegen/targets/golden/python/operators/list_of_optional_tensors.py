@@ -33,7 +33,7 @@ def f_default(self, indices=absent):
 f_default_op = Operator(
     "f(Tensor self, Tensor?[] indices) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.indexed},
+    kernels={"CPU": deferred(small_kernels, "indexed")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),
@@ -43,4 +43,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.indexed
+f_default_kernel = deferred(small_kernels, "indexed")

@@ -30,7 +30,7 @@ def f_default(tensors):
 f_default_op = Operator(
     "f(Tensor[] tensors) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.listed},
+    kernels={"CPU": deferred(small_kernels, "listed")},
     record="f_default",
     differentiable=("tensors",),
     in_float32=True,
@@ -39,4 +39,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.listed
+f_default_kernel = deferred(small_kernels, "listed")

@@ -29,11 +29,11 @@ def f_default(self, *, lambda_=1):
 f_default_op = Operator(
     "f(Tensor self, *, Scalar lambda=1) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.named},
+    kernels={"CPU": deferred(small_kernels, "named")},
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0,)),
 )
 
 
-f_default_kernel = small_kernels.named
+f_default_kernel = deferred(small_kernels, "named")

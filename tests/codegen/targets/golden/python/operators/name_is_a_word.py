@@ -33,11 +33,11 @@ def f_default_fast_path(array_):
 f_default_op = Operator(
     "f(Tensor array) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.array},
+    kernels={"CPU": deferred(small_kernels, "array")},
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0,)),
 )
 
 
-f_default_kernel = small_kernels.array
+f_default_kernel = deferred(small_kernels, "array")

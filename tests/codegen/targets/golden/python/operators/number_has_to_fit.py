@@ -31,7 +31,7 @@ def f_default(self, other=absent):
 f_default_op = Operator(
     "f(Tensor self, Scalar other) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.two},
+    kernels={"CPU": deferred(small_kernels, "two")},
     promotion=("default", ("self",)),
     numbers=(("other", "fit"),),
     in_float32=True,
@@ -40,4 +40,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.two
+f_default_kernel = deferred(small_kernels, "two")

@@ -32,7 +32,7 @@ def f_default(self, *, dtype=None):
 f_default_op = Operator(
     "f(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.typed},
+    kernels={"CPU": deferred(small_kernels, "typed")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),
@@ -42,4 +42,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.typed
+f_default_kernel = deferred(small_kernels, "typed")

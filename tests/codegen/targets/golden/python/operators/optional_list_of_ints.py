@@ -34,7 +34,7 @@ def f_default(self, dim=None):
 f_default_op = Operator(
     "f(Tensor self, int[1]? dim=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.along},
+    kernels={"CPU": deferred(small_kernels, "along")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),
@@ -44,4 +44,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.along
+f_default_kernel = deferred(small_kernels, "along")

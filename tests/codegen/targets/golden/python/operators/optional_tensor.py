@@ -32,7 +32,7 @@ def f_default(self, weight=None):
 f_default_op = Operator(
     "f(Tensor self, Tensor? weight=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.three},
+    kernels={"CPU": deferred(small_kernels, "three")},
     record="f_default",
     differentiable=("self", "weight"),
     saves_self=True,
@@ -42,4 +42,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.three
+f_default_kernel = deferred(small_kernels, "three")

@@ -30,11 +30,11 @@ def f_default(self, *, generator=None):
 f_default_op = Operator(
     "f(Tensor self, *, Generator? generator=None) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.drawn},
+    kernels={"CPU": deferred(small_kernels, "drawn")},
     in_float32=True,
     batching=("random", (0,), ()),
     layout=("contiguous", (), (0,)),
 )
 
 
-f_default_kernel = small_kernels.drawn
+f_default_kernel = deferred(small_kernels, "drawn")

@@ -24,11 +24,11 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> (Tensor first, Tensor second)",
     f_default,
-    kernels={"CPU": small_kernels.pair},
+    kernels={"CPU": deferred(small_kernels, "pair")},
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("columns", (), (0,)),
 )
 
 
-f_default_kernel = small_kernels.pair
+f_default_kernel = deferred(small_kernels, "pair")

@@ -31,11 +31,11 @@ def f_default(self, other=absent):
 f_default_op = Operator(
     "f(Tensor self, Tensor other) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.two},
+    kernels={"CPU": deferred(small_kernels, "two")},
     in_float32=True,
     batching=("pointwise", (0, 1), ()),
     layout=("iterated", (0, 1), (0,)),
 )
 
 
-f_default_kernel = small_kernels.two
+f_default_kernel = deferred(small_kernels, "two")

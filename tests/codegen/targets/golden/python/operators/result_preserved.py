@@ -29,11 +29,11 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.one},
+    kernels={"CPU": deferred(small_kernels, "one")},
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("preserved", (0,), (0,)),
 )
 
 
-f_default_kernel = small_kernels.one
+f_default_kernel = deferred(small_kernels, "one")

@@ -26,7 +26,7 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> (Tensor first, Tensor second)",
     f_default,
-    kernels={"CPU": small_kernels.pair},
+    kernels={"CPU": deferred(small_kernels, "pair")},
     record="f_default",
     differentiable=("self",),
     in_float32=True,
@@ -35,4 +35,4 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.pair
+f_default_kernel = deferred(small_kernels, "pair")

@@ -13,5 +13,5 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> Tensor[]",
     f_default,
-    kernels={"CompositeImplicitAutograd": small_composite.composite},
+    kernels={"CompositeImplicitAutograd": deferred(small_composite, "composite")},
 )

@@ -16,6 +16,6 @@ def f_default(self, *, dtype=None):
 f_default_op = Operator(
     "f(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     f_default,
-    kernels={"CompositeImplicitAutograd": small_composite.typed},
+    kernels={"CompositeImplicitAutograd": deferred(small_composite, "typed")},
     dtypes=(("half", "float"), None, "NotImplementedError"),
 )

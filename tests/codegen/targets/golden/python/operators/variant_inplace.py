@@ -33,7 +33,7 @@ def f_default(self):
 f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.one},
+    kernels={"CPU": deferred(small_kernels, "one")},
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),
@@ -43,7 +43,7 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.one
+f_default_kernel = deferred(small_kernels, "one")
 
 
 def f__default(self):

@@ -32,7 +32,7 @@ def f_default(self, *, out=None):
 f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
-    kernels={"CPU": small_kernels.one},
+    kernels={"CPU": deferred(small_kernels, "one")},
     in_float32=True,
     batching=("loop", (0,), ()),
     out_dtype="exact",
@@ -40,7 +40,7 @@ f_default_op = Operator(
 )
 
 
-f_default_kernel = small_kernels.one
+f_default_kernel = deferred(small_kernels, "one")
 
 
 def f_out(self, *, out):
