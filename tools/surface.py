@@ -127,7 +127,8 @@ def page() -> str:
         "What that package does otherwise: there is no `add_tensor`; `new_style`, `double_precision` and "
         "`hparam_domain_discrete` change nothing; `add_scalars` writes to the folders `main_tag/tag`; `add_audio` "
         "needs soundfile and `add_video` moviepy; `flush` does not wait for what is still queued, `close` does; "
-        "and `add_graph` writes no account of the run.",
+        "`add_graph` writes no account of the run; tags of embeddings have no backslash; and a writer that is closed "
+        "writes to its first folder again.",
         "",
         "| module | names | yes | differs | no |",
         "|---|---|---|---|---|",
