@@ -24,8 +24,8 @@ def mean_backward(
 ) -> Tensor:
     """As `sum_backward`, over the number of elements that went into each mean."""
     count = reduction.count_reduced(shape, opt_dim) if opt_dim else numel
-    # Divided before it is spread: that is less work, but dividing by a count of 0 is left to numbers that are there.
-    return reduction.expand_reduced(grad / count if count else grad, shape, opt_dim, keepdim)
+    spread = reduction.expand_reduced(grad, shape, opt_dim, keepdim)
+    return spread / count if count else spread
 
 
 def nansum_backward(grad: Tensor, self: Tensor, dims: Sequence[int] | None, keepdim: bool) -> Tensor:
