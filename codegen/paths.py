@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from codegen.extension import source_folders
 from codegen.inputs import REPORTS, data_folder, shown_path
 from codegen.module_names import PREFIX, PUBLIC_PACKAGE
 from codegen.words import BUILT_IN_NAMESPACE
@@ -162,7 +163,8 @@ class Paths:
     @property
     def native_kernels(self) -> tuple[Path, ...]:
         """The C++ in which the generator looks for kernels: headers, and the sources that have none of their name."""
-        return (*native_files(self.runtime / "native" / "src"), *native_files(self.operators / "kernels"))
+        folders = map(Path, source_folders(self.runtime.parent))
+        return tuple(file for folder in folders for file in native_files(folder))
 
     @property
     def own_kernels(self) -> tuple[Path, ...]:

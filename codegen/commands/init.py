@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from codegen.inputs import data_folder, root_folder
+from codegen.module_names import INNER_PACKAGES, PUBLIC_PACKAGE
 from codegen.paths import project_paths
 from codegen.project import SCHEMA_VERSION
 from codegen.targets.environment import environment
@@ -18,7 +19,7 @@ from codegen.version import VERSION
 from codegen.writing import replace_texts
 
 # Names that Gradwright's own packages have.
-_TAKEN = frozenset(("codegen", "generated", "gradwright", "runtime"))
+_TAKEN = frozenset((PUBLIC_PACKAGE, *INNER_PACKAGES))
 _PACKAGE = "package"  # the folder of the templates that becomes the package's own
 
 

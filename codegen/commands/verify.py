@@ -184,16 +184,8 @@ def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[in
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
-        command = [
-            sys.executable,
-            "-c",
-            _PROOFS,
-            "--package",
-            name_here(paths.package),
-            "--json",
-            str(file),
-            "--places",
-        ]
+        command = [sys.executable, "-c", _PROOFS, "--places"]
+        command += ["--package", name_here(paths.package), "--json", str(file)]
         environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
         dropped = subprocess.PIPE if plain else None
         with subprocess.Popen([*command, *options], env=environment, stderr=dropped, text=True) as process:

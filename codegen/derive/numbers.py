@@ -28,7 +28,7 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.module_names import RUNTIME, name_here
-from codegen.paths import Paths
+from codegen.paths import OPERATORS, Paths
 from codegen.python_source import FunctionIndex, PythonFunction
 from codegen.schema.types import FunctionSchema
 
@@ -141,7 +141,7 @@ class Numbers:
         return self._loaded(kernel)
 
     def _loaded(self, kernel: PythonFunction) -> Callable[..., Any]:
-        if not kernel.module.startswith("runtime.operators.kernels."):
+        if not kernel.module.startswith(f"{OPERATORS}.kernels."):
             raise UnknownValueError(kernel.module)
         if kernel.module not in self._modules:
             self._modules[kernel.module] = self._module(kernel.module)

@@ -60,8 +60,11 @@ def is_waiting(module: ModuleType) -> bool:
 
 
 def when_loaded(module: ModuleType, callback: Callable[[], None]) -> None:
-    """Call a function once, as soon as the code of a module that waits has run."""
-    _loading.callbacks.setdefault(_get(module, "__name__"), []).append(callback)
+    """Call a function once, as soon as the code of a module has run."""
+    name = _get(module, "__name__")
+    _loading.callbacks.setdefault(name, []).append(callback)
+    if not is_waiting(module):  # another thread has loaded it, and called those that it saw
+        _loading.call_back(name)
 
 
 def _ordinary(name: str) -> type[ModuleType]:
@@ -126,8 +129,12 @@ class _Loading:
         for name, module in done.items():
             _set(module, "__class__", finished(name))
         for name in done:
-            for callback in self.callbacks.pop(name, ()):
-                callback()
+            self.call_back(name)
+
+    def call_back(self, name: str) -> None:
+        """Call what waits for a module; each function once, whoever comes first."""
+        for callback in self.callbacks.pop(name, ()):
+            callback()
 
     def _run(self, module: _WaitingModule) -> None:
         name = _get(module, "__name__")

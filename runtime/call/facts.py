@@ -130,8 +130,6 @@ class OperatorFacts:
         waiting = {key: kernel for key, kernel in kernels.items() if isinstance(kernel, DeferredFunction)}
         for key, kernel in kernels.items():
             kernels[key] = self._as_built_in(key, kernel)
-        for key, kernel in waiting.items():
-            when_loaded(kernel.module, partial(self._take_loaded, key, kernel, kernels[key]))
         self._waiting = waiting
         self.batching = batching
         self.layout = layout
@@ -142,6 +140,8 @@ class OperatorFacts:
         self.of_tensors = of_tensors
         self.out_dtype = out_dtype
         self.set_traced()
+        for key, kernel in tuple(waiting.items()):  # last: it may be loaded by now
+            when_loaded(kernel.module, partial(self._take_loaded, key, kernel, kernels[key]))
 
     def _as_built_in(self, key: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         return in_float32_whole(kernel) if self.in_float32 and key in COMPOSITES else kernel
@@ -158,11 +158,6 @@ class OperatorFacts:
         for table in (names, names.get(INFERENCE_NAMES, {})):
             if isinstance(table.get(f"{self.symbol}_kernel"), DeferredFunction):
                 table[f"{self.symbol}_kernel"] = function
-
-    def load_kernels(self) -> None:
-        """Load the modules of all kernels, for whoever looks at the functions and does not only call them."""
-        for kernel in list(self._waiting.values()):
-            kernel.load()
 
     def loaded_kernel(self, key: str) -> Callable[..., Any] | None:
         """The built-in kernel for a dispatch key, of a module that is loaded."""

@@ -11,7 +11,7 @@ from enum import Enum
 from pathlib import Path
 
 from codegen.formula.typed import FLOAT, INT, SCALAR, TypedExpr
-from codegen.paths import BASE
+from codegen.paths import BASE, OPERATORS
 from codegen.plan.elementwise import MODULE
 from codegen.plan.operator import OperatorPlan
 from codegen.python_source import PythonFunction
@@ -203,7 +203,7 @@ class Native:
 
     def helpers(self, module: str) -> NativeKernels:
         """The same of a module of helpers, of which the core has some."""
-        if module.startswith("runtime.") and not module.startswith("runtime.operators.helpers."):
+        if module.startswith("runtime.") and not module.startswith(f"{OPERATORS}.helpers."):
             return NO_KERNELS
         return self.of(module)
 

@@ -4,7 +4,6 @@
 #include "names.hpp"
 #include "types.hpp"
 
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,9 +52,16 @@ PyObject* take_loaded(PyObject* capsule, PyObject*) {
 
 PyMethodDef take_loaded_method = {"take_loaded", take_loaded, METH_NOARGS, nullptr};
 
+// Whether a module is one of what the YAML names, which wait for the first call; packages name it as a wheel does.
+bool may_wait(std::string_view module) {
+  constexpr std::string_view wheel = "gradwright.", operators = "runtime.operators.";
+  if (module.substr(0, wheel.size()) == wheel) module.remove_prefix(wheel.size());
+  return module.substr(0, operators.size()) == operators;
+}
+
 // What a name stands for; of a module that waits, what loads it when it is called (runtime/base/deferred.py).
 Ref find_or_defer(const PythonName& needed) {
-  if (std::strstr(needed.module, ".operators.") == nullptr) return find(needed.module, needed.attribute);
+  if (!may_wait(needed.module)) return find(needed.module, needed.attribute);
   Ref module = find_module(needed.module);
   if (!module) return module;
   Ref defer = find(RUNTIME_NAME("base.deferred"), "deferred");

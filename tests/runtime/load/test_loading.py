@@ -89,6 +89,15 @@ print(ops.cumprod_default_op.loaded_kernel("CPU").__module__, ops.sin_default_op
     ], done.stderr
 
 
+def test_what_is_told_of_a_module_that_is_loaded_already_is_told_at_once() -> None:
+    """Another thread may load it between the look at the module and the request."""
+    from runtime.base.lazy import when_loaded
+
+    called: list[str] = []
+    when_loaded(importlib.import_module("runtime.base.tensor"), lambda: called.append("once"))
+    assert called == ["once"]
+
+
 # What is loaded on first use, and one way to use it.
 LATER = [
     "gradwright.func.grad",
