@@ -10,7 +10,8 @@ import runpy
 import sys
 from collections.abc import Sequence
 
-from codegen.commands.main import USAGE, main
+from codegen.commands.main import main
+from codegen.commands.process import USAGE
 from gradwright.as_torch import install
 
 _USAGE = "usage: python -m gradwright run script.py [arguments], or run -m module [arguments]"

@@ -28,10 +28,10 @@ CORE = (
 # Words that only look like names of operators: by the module, and the function, class or table in it that has them, and
 # what they are there.
 EXCEPTIONS = {
+    "codegen/commands/main.py: COMMANDS": "a command",
     "codegen/bind/rule_source.py: _OF_NUMPY": "functions of NumPy",
     "codegen/bind/value_calls.py: _NUMBER_FUNCTIONS": "functions of C on numbers",
     "codegen/bind/value_calls.py: value_method": "a method of lists in C++",
-    "codegen/commands/main.py: _main": "a command",
     "codegen/derive/numbers.py: _INTRINSICS": "intrinsics of formulas",
     "codegen/formatting.py: ORDER": "keys of the YAML",
     "codegen/formula/intrinsics.py: MADE_INTRINSICS": "intrinsics of formulas",

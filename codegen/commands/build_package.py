@@ -1,4 +1,4 @@
-"""`gradwright build` in the project of a package: compiles its operators into an extension, which is loaded behind the
+"""`build` in the project of a package: compiles its operators into an extension, which is loaded behind the
 core.
 
 It takes a C++ compiler and the headers of Python; those of the core and of NumPy are installed.  Objects are kept by
@@ -20,8 +20,9 @@ from pathlib import Path
 
 from codegen import extension
 from codegen.commands import proofs, toolchain
-from codegen.commands.build import BuildError, Places, progress, put
+from codegen.commands.build_core import BuildError, Places, progress, put
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.process import ERRORS, OK
 from codegen.commands.toolchain import MissingError
 from codegen.commands.verify import prove, refuted
 from codegen.inputs import root_folder
@@ -49,16 +50,16 @@ def build_package(paths: Paths, optional: bool = False, no_verify: bool = False)
     except MissingError as error:
         if optional:
             print(f"native operators: not built, which only makes things slower: {error}")
-            return 0
+            return OK
         print(f"error: the native operators can not be built: {error}", file=sys.stderr)
-        return 1
+        return ERRORS
     except BuildError as error:
         print(error.output, end="" if error.output.endswith("\n") else "\n", file=sys.stderr)
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        return ERRORS
     done = f"{steps} steps in {time.time() - started:.1f} s" if steps else "nothing to do"
     print(f"native operators: {done}: {paths.shown(place)}")
-    return 0 if not steps or not proofs.wanted(no_verify, paths) or _is_proven(paths) else 1
+    return OK if not steps or not proofs.wanted(no_verify, paths) or _is_proven(paths) else ERRORS
 
 
 def _is_proven(paths: Paths) -> bool:

@@ -10,16 +10,20 @@ from pathlib import Path
 from codegen.inputs import data_folder, root_folder
 from codegen.paths import Paths, find_project, project_paths
 
-_GENERATING = ("generate", "build")
-# What only shows what is known of operators, and so may be asked of an installed Gradwright from anywhere.
-_SHOWING = ("list", "explain", "report", "coverage")
 
-
-def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> Paths | None:
+def chosen_paths(
+    arguments: argparse.Namespace, parser: argparse.ArgumentParser, about_ours: bool = False
+) -> Paths | None:
     """The inputs and the output of a command; None where the project's table is wrong, which has been printed then.
 
     Ends the process with a message (status 2) where a command that writes or judges has no project here: Gradwright's
     own operators are one only in the folders of its checkout.
+
+    Args:
+        arguments: of the command.
+        parser: which ends the process.
+        about_ours: whether the command means Gradwright's own operators wherever it is called: it shows them, proves
+            those that it names, or generates them into a folder that it names.
     """
     paths = project_paths()
     named = (arguments.native_functions, arguments.derivatives, arguments.tags, arguments.helpers)
@@ -27,7 +31,7 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
         file = find_project(Path.cwd())
         if file is not None:
             return _project(file, arguments)
-        if not _is_about_ours(arguments) and not _in_checkout():
+        if not about_ours and not _in_checkout():
             parser.error(
                 "there is no project here: no pyproject.toml with a table [tool.gradwright] in this folder or above; "
                 "'gradwright init NAME' makes one"
@@ -46,22 +50,19 @@ def chosen_paths(arguments: argparse.Namespace, parser: argparse.ArgumentParser)
     )
 
 
-def _is_about_ours(arguments: argparse.Namespace) -> bool:
-    """Whether a command means Gradwright's own operators wherever it is given: to see them, to prove those that it
-    names, or to generate them into a folder that it names.
-    """
-    if arguments.command == "verify":
-        return bool(arguments.operators) and not (arguments.ledger or arguments.update_ledger)
-    return arguments.command in _SHOWING or (arguments.command in _GENERATING and arguments.out is not None)
-
-
 def _in_checkout() -> bool:
     """Whether the folder is one of the checkout that this Gradwright runs from."""
     return data_folder() == root_folder() and Path.cwd().resolve().is_relative_to(root_folder())
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """The options that say which files a command is about."""
+def add_files(parser: argparse.ArgumentParser, judged: argparse._ActionsContainer | None = None) -> None:
+    """The options that say which files a command is about.
+
+    Args:
+        parser: of the command.
+        judged: where `--strict` goes of a command that warns of what is seldom meant; None where it does not.
+    """
+    parser.set_defaults(long_names=False, json=None)  # what `chosen_paths` asks of each command
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
     parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
     parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
@@ -69,20 +70,17 @@ def add_files(parser: argparse.ArgumentParser) -> None:
         "--helpers", type=Path, metavar="FILE",
         help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",
     )  # fmt: skip
-    parser.add_argument(
+    late = "with --native-functions: a kernel that does not exist is an error, and not bound late"
+    (judged or parser).add_argument(
         "--strict", action="store_true",
-        help="what is seldom meant is an error, and no warning; with --native-functions: so is a kernel that does not "
-        "exist, which is bound late else",
+        help=late if judged is None else f"what is seldom meant is an error, and no warning; {late}",
     )  # fmt: skip
-    parser.add_argument(
-        "--warn", action="store_true",
-        help="say what is seldom meant where nothing has changed, too, and of somebody else's operators",
-    )  # fmt: skip
-    parser.add_argument(
-        "--long-names", action="store_true",
-        help="let the output import modules by the names that they have in a wheel, such as gradwright.runtime",
-    )  # fmt: skip
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where the output goes (default: generated/)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where the output lies (default: generated/)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """The option of what programs read."""
+    parser.add_argument("--json", action="store_true", help="print as JSON, on standard output")
 
 
 def named_files(arguments: argparse.Namespace) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""`gradwright explain GW012`: the page about a code."""
+"""The page about the code of a message."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sys
 
 from codegen.codes import Code
+from codegen.commands.process import OK, USAGE
 from codegen.messages.pages import page_text
 from codegen.words import did_you_mean
 
@@ -15,7 +16,7 @@ def is_code(name: str) -> bool:
     return re.fullmatch(r"GW\d+", name, re.IGNORECASE) is not None
 
 
-def explain_code(name: str) -> int:
+def print_page(name: str) -> int:
     """Print the page of a code.
 
     Returns:
@@ -26,6 +27,6 @@ def explain_code(name: str) -> int:
     if code is None:
         hint = did_you_mean(name.upper(), known)
         print(f"error: no code '{name}'" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
-        return 2
+        return USAGE
     print(page_text(code))
-    return 0
+    return OK

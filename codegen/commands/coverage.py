@@ -1,20 +1,42 @@
-"""`coverage --backend KEY`: which operators run on a backend of the project, and what their gradients need."""
+"""Shows what is proven of each operator, or which operators run on a backend and what their gradients need."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
 
+from codegen.commands.analysis import analyze
+from codegen.commands.chosen import add_files, add_json, chosen_paths
+from codegen.commands.process import ERRORS, OK, USAGE
+from codegen.commands.proven import print_proven
 from codegen.pipeline import Result
 from codegen.rules.reach import How, Reach, Reached
 from codegen.words import did_you_mean
 
-OK, USAGE = 0, 2
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_files(parser)
+    parser.add_argument("--backend", metavar="KEY", help="what runs on the backend of the project with this key")
+    parser.add_argument(
+        "--missing", action="store_true", help="only what lacks something, or where something is skipped"
+    )
+    add_json(parser)
 
 
-def coverage(result: Result, key: str, missing: bool, as_json: bool) -> int:
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    paths = chosen_paths(arguments, parser, about_ours=True)
+    if paths is None:
+        return ERRORS
+    if arguments.backend is None:
+        return print_proven(paths, arguments.missing, arguments.json)
+    result = analyze(paths, arguments.json)
+    return ERRORS if result is None else _print_reached(result, arguments.backend, arguments.missing, arguments.json)
+
+
+def _print_reached(result: Result, key: str, missing: bool, as_json: bool) -> int:
     """Print a line for each operator: its name, how it runs, what it lacks, what its backward lacks.
 
     Args:

@@ -1,23 +1,52 @@
-"""`explain OP`: all that is known of an operator, in colour on a terminal."""
+"""Shows all that is known of an operator, or the page about the code of a message."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
 
 from codegen import pipeline
+from codegen.commands.analysis import analyze
+from codegen.commands.chosen import add_files, chosen_paths
+from codegen.commands.codes import is_code, print_page
+from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.paths import Paths
 from codegen.plan.memory import read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
-from codegen.words import did_you_mean
+from codegen.words import BUILT_IN_NAMESPACE, TARGETS, did_you_mean
 
-OK, USAGE = 0, 2
 _LANGUAGES = {"python": "python", "cpp": "cpp"}  # of targets, as pygments calls them
 
 
-def explain(plan: Plan, paths: Paths, name: str, targets: Sequence[str], shapes: Sequence[str] | None) -> int:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="an operator, such as mul.Tensor, or a code, such as GW012")
+    add_files(parser)
+    parser.add_argument("--code", action="store_true", help="show the generated code of all targets, too")
+    parser.add_argument(
+        "--target", choices=TARGETS, action="append", help="show the code of this target; may be given again"
+    )
+    parser.add_argument(
+        "--shapes", nargs="+", metavar="SHAPE",
+        help="the memory that is kept for Tensors of these shapes: 64x128, (), 64x128:float64; 2x3,4x3 for a list",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if is_code(arguments.name):
+        return print_page(arguments.name)
+    paths = chosen_paths(arguments, parser, about_ours=True)
+    result = None if paths is None else analyze(paths, only_operators=True)
+    if paths is None or result is None or result.plan is None:
+        return ERRORS
+    everything = TARGETS if paths.namespace == BUILT_IN_NAMESPACE else TARGETS[:1]
+    targets = dict.fromkeys(arguments.target or (everything if arguments.code else ()))
+    return _print_operators(result.plan, paths, arguments.name, tuple(targets), arguments.shapes)
+
+
+def _print_operators(plan: Plan, paths: Paths, name: str, targets: Sequence[str], shapes: Sequence[str] | None) -> int:
     """Print what is known of the operators of a name, and what `targets` make of them.
 
     Args:

@@ -1,14 +1,17 @@
-"""`gradwright fix`: what messages say a word was meant to be is written where it stands."""
+"""Writes the words that messages say were meant, where the wrong ones stand."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from codegen import pipeline
+from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
-from codegen.commands.format import show_differences
+from codegen.commands.format import add_diff, show_differences
+from codegen.commands.process import ERRORS, OK
 from codegen.paths import Paths
 from codegen.read.files import load
 from codegen.source import Diagnostics, Replacement
@@ -16,7 +19,17 @@ from codegen.words import counted
 from codegen.writing import replace_texts
 
 
-def fix(files: Sequence[Path], paths: Paths, diff: bool) -> int:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_files(parser)
+    add_diff(parser)
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    paths = chosen_paths(arguments, parser)
+    return ERRORS if paths is None else _fix(named_files(arguments) or paths.inputs, paths, arguments.diff)
+
+
+def _fix(files: Sequence[Path], paths: Paths, diff: bool) -> int:
     """Follow the hints that name a word, and those that come up then, until there are none left.
 
     A file is written once, when all is known that is written to it.
@@ -46,7 +59,7 @@ def fix(files: Sequence[Path], paths: Paths, diff: bool) -> int:
     )
     if result.diagnostics and not diff:
         print_diagnostics(result.diagnostics, sys.stderr)
-    return 1 if result.diagnostics else 0
+    return ERRORS if result.diagnostics else OK
 
 
 def _followed(texts: Mapping[Path, str], paths: Paths) -> tuple[Mapping[Path, str], list[str], pipeline.Result]:

@@ -1,13 +1,16 @@
-"""`gradwright format`: the YAML files in one style."""
+"""Lays the two YAML files out in one style, and keeps all comments."""
 
 from __future__ import annotations
 
+import argparse
 import difflib
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.process import ERRORS, OK
 from codegen.formatting import formatted
 from codegen.paths import Paths
 from codegen.read.files import load
@@ -16,7 +19,26 @@ from codegen.source import Diagnostics
 from codegen.writing import replace_texts
 
 
-def format_files(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -> int:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_files(parser)
+    parser.add_argument("--check", action="store_true", help="write nothing, and fail if a file would change")
+    add_diff(parser)
+
+
+def add_diff(parser: argparse.ArgumentParser) -> None:
+    """The option of each command that writes the YAML."""
+    parser.add_argument("--diff", action="store_true", help="write nothing, and show what would change")
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    paths = chosen_paths(arguments, parser)
+    if paths is None:
+        return ERRORS
+    files = named_files(arguments) or (paths.native_functions, paths.derivatives)
+    return _format(files, paths, arguments.check, arguments.diff)
+
+
+def _format(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -> int:
     """Lay files out anew, and say which have changed.
 
     Args:
@@ -39,7 +61,7 @@ def format_files(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -
                 texts[path] = source.text, formatted(source.text)
     if diagnostics:
         print_diagnostics(diagnostics, sys.stderr)
-        return 1
+        return ERRORS
     changed = {path: (old, new) for path, (old, new) in texts.items() if old != new}
     if diff:
         show_differences(changed, paths)
@@ -52,7 +74,7 @@ def format_files(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -
             print(f"{paths.shown(path)}: formatted")
     if not changed:
         print(f"{' and '.join(paths.shown(path) for path in files)}: nothing to format")
-    return 1 if changed and check else 0
+    return ERRORS if changed and check else OK
 
 
 def show_differences(changed: Mapping[Path, tuple[str, str]], paths: Paths) -> None:

@@ -1,7 +1,8 @@
-"""`gradwright init NAME`: a package of one's own, with a first operator, that works at once."""
+"""Makes a package of one's own in this folder, with a first operator, that works at once."""
 
 from __future__ import annotations
 
+import argparse
 import importlib.metadata
 import json
 import keyword
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from codegen.commands.process import OK, USAGE
 from codegen.inputs import data_folder, root_folder
 from codegen.module_names import INNER_PACKAGES, PUBLIC_PACKAGE
 from codegen.paths import project_paths
@@ -23,7 +25,15 @@ _TAKEN = frozenset((PUBLIC_PACKAGE, *INNER_PACKAGES))
 _PACKAGE = "package"  # the folder of the templates that becomes the package's own
 
 
-def init(name: str, folder: Path) -> int:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="of the package, as it will be imported")
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    return make_package(arguments.name, Path.cwd())
+
+
+def make_package(name: str, folder: Path) -> int:
     """Write the files of a new project into a folder, and say what comes next.
 
     Args:
@@ -39,17 +49,17 @@ def init(name: str, folder: Path) -> int:
         else:
             reason = "can not be imported: write letters, digits and underscores"
         print(f"error: '{name}' {reason}", file=sys.stderr)
-        return 2
+        return USAGE
     files = _files(name, _source())
     present = [path for path in files if (folder / path).exists()]
     if present:
         print(f"error: this folder has {', '.join(sorted(present))} already; nothing was written", file=sys.stderr)
-        return 2
+        return USAGE
     for path in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
     replace_texts({folder / path: text for path, text in files.items()})
     print(f"{name}: {len(files)} files written; next: gradwright && pytest")
-    return 0
+    return OK
 
 
 def _source() -> str | None:

@@ -1,13 +1,16 @@
-"""`gradwright new SCHEMA`: the places that an operator has, with the parts that its author fills in."""
+"""Adds an operator: an entry in each YAML file, with samples, and a kernel that is still to be written."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from codegen.codes import Code
+from codegen.commands.chosen import add_files, chosen_paths
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.process import ERRORS, OK
 from codegen.paths import PartKind, Paths
 from codegen.pipeline import read_operators
 from codegen.schema.names import python
@@ -35,7 +38,17 @@ _SAMPLES = {
 }  # fmt: skip
 
 
-def new(schema_text: str, paths: Paths) -> int:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("schema", metavar="SCHEMA", help="its signature, such as 'mish2(Tensor self) -> Tensor'")
+    add_files(parser)
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    paths = chosen_paths(arguments, parser)
+    return ERRORS if paths is None else add_operator(arguments.schema, paths)
+
+
+def add_operator(schema_text: str, paths: Paths) -> int:
     """Add an operator to the two YAML files, and a kernel that is still to be written.
 
     What is written generates at once; a call and a gradient say what is missing.
@@ -54,7 +67,7 @@ def new(schema_text: str, paths: Paths) -> int:
     except ParseError as error:
         diagnostics.error(Code.SIGNATURE, Span(source, error.start, error.end), error.message, error.hint)
         print_diagnostics(diagnostics, sys.stderr)
-        return 1
+        return ERRORS
     functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
     taken = schema.name in [function.name for function in functions or ()]
     if paths.base is not None:
@@ -67,7 +80,7 @@ def new(schema_text: str, paths: Paths) -> int:
         )
     if diagnostics:
         print_diagnostics(diagnostics, sys.stderr)
-        return 1
+        return ERRORS
     kernel = _kernel_file(schema, paths)
     about = _MODULE.format(about=f"Kernels: {kernel.stem.replace('_', ' ')}.")
     replace_texts(
@@ -79,7 +92,7 @@ def new(schema_text: str, paths: Paths) -> int:
     )
     changed = ", ".join(paths.shown(path) for path in (paths.native_functions, paths.derivatives, kernel))
     print(f"{schema.name}: added to {changed}")
-    return 0
+    return OK
 
 
 def _problem(schema: FunctionSchema, taken: bool) -> tuple[str, str] | None:

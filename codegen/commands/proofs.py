@@ -8,6 +8,7 @@ nothing to prove.
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -35,6 +36,11 @@ _ABOUT = """\
 """
 # What the proofs found of an operator when its rule had a word.
 Outcomes = Mapping[tuple[str, str], str]
+
+
+def add_no_verify(parser: argparse.ArgumentParser) -> None:
+    """The option that leaves proofs out."""
+    parser.add_argument("--no-verify", action="store_true", help="do not ask whether rules are proven, and prove none")
 
 
 def wanted(no_verify: bool, paths: Paths) -> bool:
@@ -80,6 +86,11 @@ def keep(cells: Iterable[Mapping[str, Any]], rules: Mapping[str, str], paths: Pa
     if known != before:
         lines = (f"{name} {word} {outcome}\n" for (name, word), outcome in sorted(known.items()))
         write_text(_file(paths), _ABOUT + "".join(lines))
+
+
+def wanted_findings(result: Result, paths: Paths, no_verify: bool) -> Diagnostics:
+    """The findings where rules have to be proven, and none elsewhere."""
+    return findings(result, paths) if wanted(no_verify, paths) else Diagnostics()
 
 
 def findings(result: Result, paths: Paths) -> Diagnostics:

@@ -1,4 +1,4 @@
-"""`coverage`: what is proven of each operator, from the ledger that `verify --update-ledger` keeps."""
+"""What is proven of each operator, from the ledger that `verify --update-ledger` keeps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from codegen.commands.process import ERRORS, OK
 from codegen.paths import BASE, Paths
 from codegen.words import PROPERTIES
 
-OK, NO_LEDGER = 0, 1
 LEDGER = "docs/reports/coverage.json"
 _SIGNS = {"proven": "+", "skipped": "?", "conventions": "c"}
 _NONE = "-"
@@ -22,7 +22,7 @@ def ledger_file(paths: Paths) -> Path:
     return paths.root / LEDGER if paths.package == BASE else paths.output.parent / Path(LEDGER).name
 
 
-def proven(paths: Paths, missing: bool, as_json: bool) -> int:
+def print_proven(paths: Paths, missing: bool, as_json: bool) -> int:
     """Print a line for each operator, with a mark for each property.
 
     + is proven, ? skipped, c a convention, - not of this operator.
@@ -37,7 +37,7 @@ def proven(paths: Paths, missing: bool, as_json: bool) -> int:
         known: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["operators"]
     except FileNotFoundError:
         print(f"error: there is no {file.name}\nhint: 'verify --update-ledger' writes it", file=sys.stderr)
-        return NO_LEDGER
+        return ERRORS
     rows = [
         {"name": name, "proven": row["proven"].split()}
         | {kind: row.get(kind, {}) for kind in ("skipped", "conventions")}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from codegen import pipeline
 from codegen.commands.diagnostics import print_diagnostics
+from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.paths import BASE, PROJECT_FILE, PartKind, Paths, find_project, paths_of_checkout
 from codegen.project import read_project
 from codegen.source import Diagnostics
@@ -26,7 +27,6 @@ _SOURCES = (".py", ".cpp", ".hpp")
 _FOLDERS = ("runtime", "gradwright", "codegen")
 # Of files that are named in a line.
 _NAMED = 3
-OK, ERRORS, USAGE = 0, 1, 2
 
 
 class NoRevisionError(Exception):

@@ -1,4 +1,4 @@
-"""`python -m codegen verify`: proofs of derivative rules, and what they refute as errors at its place in the YAML.
+"""Proves the rules of derivatives, and shows what is refuted as errors at its place in the YAML.
 
 The proofs run in a process of their own (`gradwright/verify`): the generator imports nothing of the runtime.
 """
@@ -23,6 +23,7 @@ from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.others import generated
+from codegen.commands.process import ERRORS, OK, program
 from codegen.commands.proofs_page import write_page
 from codegen.commands.proven import LEDGER, ledger_file
 from codegen.commands.since import touched
@@ -44,28 +45,44 @@ _CODES: Mapping[str, Code] = {
 }
 
 
-def verify(argv: Sequence[str], program: Sequence[str]) -> int:
-    """Run the command, and give the exit status: 0, 1 (something is wrong), 2 (wrong usage).
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
+    parser.add_argument(
+        "--property", action="append", choices=PROPERTIES, metavar="NAME", help="only this one; may be given again"
+    )
+    parser.add_argument(
+        "--since", metavar="REV",
+        help="only operators whose rules (formulas, helpers, kernels, samples) are not those of this revision of the "
+        "git repository",
+    )  # fmt: skip
+    parser.add_argument(
+        "--unproven", action="store_true",
+        help="only operators whose rules are not proven as they are, by what earlier proofs have left",
+    )  # fmt: skip
+    parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for a browser, of one file")
+    parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
+    parser.add_argument("--ledger", action="store_true", help=f"fail where less is proven than {LEDGER} says")
+    parser.add_argument("--update-ledger", action="store_true", help=f"write to {LEDGER} what is proven")
+    add_files(parser)
 
-    Args:
-        argv: what stands after `verify`.
-        program: the command as the user gave it.
-    """
-    parser = _parser(program)
-    arguments = parser.parse_args(argv)
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     others = named_files(arguments)
     selection = next((each for each in ("since", "unproven") if getattr(arguments, each)), None)
     if selection is not None and (arguments.operators or others or (arguments.since and arguments.unproven)):
         parser.error(f"--{selection} says which operators, and of which files")
-    if others and (arguments.ledger or arguments.update_ledger):
+    of_the_ledger = arguments.ledger or arguments.update_ledger
+    if others and of_the_ledger:
         parser.error("the ledger is of the project's own operators")
-    paths = chosen_paths(arguments, parser)
+    paths = chosen_paths(arguments, parser, about_ours=bool(arguments.operators) and not of_the_ledger)
     if paths is None:
-        return 1
+        return ERRORS
     if others:
         with generated(paths, arguments.out) as made:
             if made is None:
-                return 1
+                return ERRORS
             try:
                 chosen = made.chosen(arguments.operators)
             except ValueError as error:
@@ -74,13 +91,13 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
     is_current = output.unchanged(paths, "python") is not None
     if not is_current and (arguments.unproven or arguments.update_ledger):
         print(f"error: {paths.shown(paths.output)} is not what the YAML gives", file=sys.stderr)
-        print(f"run: {shlex.join(program)}", file=sys.stderr)
-        return 1
+        print(f"run: {shlex.join(program())}", file=sys.stderr)
+        return ERRORS
     rules = output.rules(paths) if is_current else {}
     names: Sequence[str] = arguments.operators
     if arguments.since is not None:
         status, names = touched(arguments.since, paths)
-        if status != 0:
+        if status != OK:
             return status
     elif arguments.unproven:
         names = list(proofs.unproven(rules, paths))
@@ -88,7 +105,7 @@ def verify(argv: Sequence[str], program: Sequence[str]) -> int:
             print("every rule is proven", file=sys.stderr)
     if selection is not None and not names:
         _keep(_NOTHING, arguments, paths)
-        return 0
+        return OK
     return _carry_out(arguments, paths, names, of_others=False, rules=rules)
 
 
@@ -293,33 +310,3 @@ def _native_place(function: NativeFunction, paths: Paths) -> Span | None:
     shown = {path: paths.shown(path) for path in files}
     places = (place_of(str(line.kernel), files, shown) for line in function.dispatch)
     return next((place for place in places if place is not None), None)
-
-
-def _parser(program: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=" ".join([*program, "verify"]),
-        description="Proves derivative rules: gradients against finite differences and tangents, second derivatives by "
-        "every pair of modes, batches against loops, variants, and what else gradwright/verify/table.py lists.",
-    )
-    parser.set_defaults(command="verify", check=False)
-    parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
-    parser.add_argument(
-        "--property", action="append", choices=PROPERTIES, metavar="NAME", help="only this one; may be given again"
-    )
-    parser.add_argument(
-        "--since", metavar="REV",
-        help="only operators whose rules (formulas, helpers, kernels, samples) are not those of this revision of the "
-        "git repository",
-    )  # fmt: skip
-    parser.add_argument(
-        "--unproven", action="store_true",
-        help="only operators whose rules are not proven as they are, by what earlier proofs have left",
-    )  # fmt: skip
-    parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for a browser, of one file")
-    parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
-    parser.add_argument("--ledger", action="store_true", help=f"fail where less is proven than {LEDGER} says")
-    parser.add_argument("--update-ledger", action="store_true", help=f"write to {LEDGER} what is proven")
-    add_files(parser)
-    return parser

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.commands.init import init
+from codegen.commands.init import make_package
 from support.own_packages import Project
 
 
@@ -18,7 +18,7 @@ def new_project(tmp_path: Path) -> Callable[[str], Project]:
     def make(name: str) -> Project:
         folder = tmp_path / f"project_{name}"
         folder.mkdir()
-        assert init(name, folder) == 0
+        assert make_package(name, folder) == 0
         return Project(folder, name)
 
     return make

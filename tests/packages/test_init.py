@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from codegen.commands import init as init_module
-from codegen.commands.init import init
+from codegen.commands.init import make_package
 from codegen.version import VERSION
 from support.own_packages import Project
 
@@ -76,14 +76,14 @@ def test_the_yaml_files_name_their_schemas(name: str, project: Project) -> None:
 def test_a_name_that_can_not_be_imported_is_refused(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert init(name, tmp_path) == 2
+    assert make_package(name, tmp_path) == 2
     assert capsys.readouterr().err.startswith(f"error: '{name}' ")
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "pyproject.toml").write_text("# mine\n")
-    assert init("mylib", tmp_path) == 2
+    assert make_package("mylib", tmp_path) == 2
     assert capsys.readouterr().err == "error: this folder has pyproject.toml already; nothing was written\n"
     assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
 
@@ -91,7 +91,7 @@ def test_nothing_is_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_a_name_is_needed(tmp_path: Path) -> None:
     finished = Project(tmp_path).generate("init")
     assert finished.returncode == 2
-    assert "init needs the name of the new package" in finished.stderr
+    assert "the following arguments are required: NAME" in finished.stderr
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_workflow_installs_gradwright_from_where_the_checkout_came_from(
 ) -> None:
     answers = {"remote": origin, "rev-parse": "0123456789abcdef"}
     monkeypatch.setattr(init_module, "_git", lambda *words: answers[words[0]])
-    assert init("mylib", tmp_path) == 0
+    assert make_package("mylib", tmp_path) == 0
     workflow = yaml.safe_load((tmp_path / ".github/workflows/ci.yml").read_text())
     commands = [step["run"] for step in workflow["jobs"]["test"]["steps"] if "run" in step]
     wanted = [] if source is None else [f"pip install '{source.format(commit=answers['rev-parse'])}'"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.commands.init import init
+from codegen.commands.init import make_package
 from codegen.extension import SUFFIX
 from support.compiling import needs_compiler
 from support.native_core import needs_core
@@ -123,7 +123,7 @@ def write(project: Project) -> Project:
 
 def made(folder: Path, name: str = "mylib") -> Project:
     folder.mkdir(exist_ok=True)
-    assert init(name, folder) == 0
+    assert make_package(name, folder) == 0
     return Project(folder, name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from codegen.commands.new import new
+from codegen.commands.new import add_operator
 from codegen.paths import Paths
 from codegen.pipeline import read_operators
 from codegen.project import read_project
@@ -21,7 +21,7 @@ def paths_of(project: Project) -> Paths:
 
 
 def test_what_it_writes(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    assert new(BLEND, paths_of(project)) == 0
+    assert add_operator(BLEND, paths_of(project)) == 0
     assert (
         project.file("native_functions.yaml")
         .read_text()
@@ -65,7 +65,7 @@ def test_it_generates_and_a_call_says_what_is_missing(project: Project) -> None:
 @pytest.mark.parametrize("schema", ["joined(Tensor[] parts) -> Tensor", "said(str how, Tensor x) -> Tensor"])
 def test_a_sample_that_begins_with_a_mark_of_yaml(schema: str, project: Project) -> None:
     paths = paths_of(project)
-    assert new(schema, paths) == 0
+    assert add_operator(schema, paths) == 0
     functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, found := Diagnostics())
     assert found.items == []
     assert functions is not None
@@ -73,7 +73,7 @@ def test_a_sample_that_begins_with_a_mark_of_yaml(schema: str, project: Project)
 
 
 def test_another_overload_of_an_operator_of_ones_own(project: Project) -> None:
-    assert new("squareplus.Tensor(Tensor self, Tensor b) -> Tensor", paths_of(project)) == 0
+    assert add_operator("squareplus.Tensor(Tensor self, Tensor b) -> Tensor", paths_of(project)) == 0
     assert "CPU: squareplus_Tensor\n" in project.file("native_functions.yaml").read_text()
     assert project.generate().returncode == 0
 
@@ -81,13 +81,13 @@ def test_another_overload_of_an_operator_of_ones_own(project: Project) -> None:
 def test_kernels_in_a_folder_and_in_none(project: Project) -> None:
     project.file("kernels.py").rename(project.file("basic.py"))
     project.configure('kernels = ["basic.py"]')
-    assert new("one(Tensor self) -> Tensor", paths_of(project)) == 0
+    assert add_operator("one(Tensor self) -> Tensor", paths_of(project)) == 0
     assert "def one(" in project.file("basic.py").read_text()
     project.file("kernels").mkdir()
     project.configure('kernels = ["kernels", "basic.py"]')
     file = project.folder / "pyproject.toml"
     file.write_text(file.read_text().replace('kernels = ["basic.py"]\n', ""))
-    assert new("two(Tensor self) -> Tensor", paths_of(project)) == 0
+    assert add_operator("two(Tensor self) -> Tensor", paths_of(project)) == 0
     assert project.file("kernels/two.py").read_text().startswith('"""Kernels: two."""\n')
     assert project.generate().returncode == 0
 
@@ -103,7 +103,7 @@ def test_kernels_in_a_folder_and_in_none(project: Project) -> None:
 )
 def test_what_it_refuses(schema: str, message: str, project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     before = {path: path.read_bytes() for path in project.folder.rglob("*") if path.is_file()}
-    assert new(schema, paths_of(project)) == 1
+    assert add_operator(schema, paths_of(project)) == 1
     assert capsys.readouterr().err.startswith(message)
     assert before == {path: path.read_bytes() for path in project.folder.rglob("*") if path.is_file()}
 

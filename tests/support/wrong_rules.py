@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.commands.init import init
+from codegen.commands.init import make_package
 from support.own_packages import Project
 
 
@@ -137,7 +137,7 @@ RULES = (
 
 def package_of(rules: Sequence[Rule], folder: Path) -> Project:
     """A package in a folder, with these rules; nothing is generated yet."""
-    assert init("wrong", folder) == 0
+    assert make_package("wrong", folder) == 0
     project = Project(folder, "wrong")
     for name in ("native_functions.yaml", "derivatives.yaml"):
         project.file(name).write_text("")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.commands.main import COMMANDS
 from support.documents import ROOT, contents
 from support.in_process import codegen, status_of
 
@@ -130,6 +131,29 @@ def test_a_missing_file_is_an_error_with_a_name(project: Path, words: list[str],
 )
 def test_wrong_usage_exits_with_2(words: list[str]) -> None:
     assert codegen(*words).returncode == 2
+
+
+def test_help_lists_the_commands() -> None:
+    done = codegen("--help")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines() if re.match(r"    \S", line)] == list(COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_has_help_and_options_of_its_own(name: str) -> None:
+    done = codegen(name, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: python -m codegen {name} ")
+    assert ("--sanitize" in done.stdout) == (name == "build")
+    assert ("--warn" in done.stdout) == (name in ("generate", "build"))
+    assert ("--diff" in done.stdout) == (name in ("fix", "format"))
+
+
+def test_an_unknown_command_is_told_which_there_are() -> None:
+    done = codegen("lsit")
+    assert done.returncode == 2
+    assert "invalid choice: 'lsit'" in done.stderr
+    assert "'list'" in done.stderr
 
 
 def test_list_and_explain(project: Path) -> None:

@@ -74,12 +74,12 @@ def test_output_is_of_its_sources_until_one_changes(tmp_path: Path) -> None:
 
 
 def test_the_first_key_in_the_order_wins(tmp_path: Path) -> None:
-    from codegen.commands.init import init
+    from codegen.commands.init import make_package
     from support.own_packages import Project
 
     folder = tmp_path / "project"
     folder.mkdir()
-    assert init("mylib", folder) == 0
+    assert make_package("mylib", folder) == 0
     project = Project(folder)
     yaml = project.file("native_functions.yaml")
     yaml.write_text(

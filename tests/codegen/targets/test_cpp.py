@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.commands.build import Places
+from codegen.commands.build_core import Places
 from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
 from codegen.paths import Paths, project_paths
 from codegen.pipeline import analyze, emit

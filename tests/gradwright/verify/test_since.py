@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from codegen.commands import since
-from codegen.commands.init import init
+from codegen.commands.init import make_package
 from codegen.commands.main import main
 from codegen.commands.since import touched
 from codegen.paths import project_paths
@@ -81,7 +81,7 @@ def commit(folder: Path) -> None:
 
 def made(folder: Path) -> Project:
     """A package of three operators."""
-    assert init("mylib", folder) == 0
+    assert make_package("mylib", folder) == 0
     project = Project(folder)
     project.append("native_functions.yaml", OPERATORS)
     project.append("derivatives.yaml", RULES)

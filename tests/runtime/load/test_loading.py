@@ -439,7 +439,7 @@ def test_bytecode_is_of_the_last_text(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_runs_of_the_makefile_keep_bytecode() -> None:
     done = subprocess.run(
-        ["make", "--silent", "--eval", "shown: ; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "shown"],
+        ["make", "-s", "--no-print-directory", "--eval", "shown: ; @echo [$${PYTHONDONTWRITEBYTECODE-}]", "shown"],
         cwd=ROOT, env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "[]\n"

@@ -1,0 +1,146 @@
+"""Writes the output of the YAML files, and proves the rules that are not proven as they are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from codegen import output
+from codegen.commands import proofs
+from codegen.commands.chosen import add_files, add_json, chosen_paths
+from codegen.commands.process import ERRORS, OK, program
+from codegen.paths import Paths
+from codegen.words import BUILT_IN_NAMESPACE, TARGETS
+
+if TYPE_CHECKING:
+    from codegen.pipeline import Result
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    add_generation(parser)
+    add_json(parser)
+    parser.add_argument(
+        "--target", choices=TARGETS, action="append", help="what to emit; may be given again (default: everything)"
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="write nothing; fail if the output is missing or not what would be written, or if a rule is not proven",
+    )
+
+
+def add_generation(parser: argparse.ArgumentParser) -> None:
+    """The options of each command that generates."""
+    judged = parser.add_mutually_exclusive_group()
+    add_files(parser, judged)
+    judged.add_argument(
+        "--warn", action="store_true",
+        help="say what is seldom meant where nothing has changed, too, and of somebody else's operators",
+    )  # fmt: skip
+    parser.add_argument(
+        "--long-names", action="store_true",
+        help="let the output import modules by the names that they have in a wheel, such as gradwright.runtime",
+    )  # fmt: skip
+    proofs.add_no_verify(parser)
+
+
+def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    started = time.perf_counter()
+    if arguments.warn and (arguments.check or arguments.json):
+        parser.error("--warn is for a run that writes, without --check and --json")
+    paths = chosen_paths(arguments, parser, about_ours=arguments.out is not None)
+    if paths is None:
+        return ERRORS
+    in_package = paths.namespace != BUILT_IN_NAMESPACE
+    targets = dict.fromkeys(arguments.target or (TARGETS[:1] if in_package else TARGETS))
+    if arguments.check or arguments.json:
+        return generate(arguments, paths, tuple(targets), started)
+    return generate_changed(arguments, paths, tuple(targets), started)
+
+
+def generate_changed(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str], started: float) -> int:
+    """Generate, unless the output is that of these very files."""
+    if not (arguments.warn or arguments.strict):
+        known = [output.unchanged(paths.for_target(target), target) for target in targets]
+        counted = [each for each in known if each is not None]
+        if len(counted) == len(known):
+            _print_summary(paths, counted[0][0], 0, sum(count + 1 for _, count in counted), started)
+            return _prove(arguments, paths, targets, output.rules(paths))
+    return generate(arguments, paths, targets, started)
+
+
+def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str], started: float) -> int:
+    """Analyse the files, and write the output of the targets, or compare it with what is there."""
+    # Imported here, so that a run that finds nothing to do is done before these are loaded.
+    from codegen import pipeline
+    from codegen.commands.analysis import analyze
+    from codegen.commands.diagnostics import print_diagnostics
+
+    result = analyze(paths, arguments.json)
+    if result is None or result.plan is None:
+        return ERRORS
+    if arguments.strict and result.findings:
+        print_diagnostics(result.findings, sys.stdout if arguments.json else sys.stderr, arguments.json)
+        return ERRORS
+    emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in targets]
+    if arguments.check:
+        return _check(emitted, result, paths, arguments)
+    # Python last: its manifest is what the runtime trusts.
+    written = sum(output.write(files, place.output) for place, files in reversed(emitted))
+    if arguments.json:
+        print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
+        return OK
+    shown = paths.library is None or arguments.warn
+    if result.findings and shown:
+        print_diagnostics(result.findings, sys.stderr, severity="warning")
+    for notice in (notice for backend in result.plan.backends for notice in backend.notices):
+        print(notice)
+    _print_summary(paths, pipeline.summary(result.plan), written, sum(len(files) for _, files in emitted), started)
+    if result.findings and not shown:
+        print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
+    return _prove(arguments, paths, targets, result.plan.rules or {})
+
+
+def _prove(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str], rules: Mapping[str, str]) -> int:
+    """Prove the rules of what was generated that are not proven as they are."""
+    if "python" not in targets or not proofs.wanted(arguments.no_verify, paths):
+        return OK
+    names = list(proofs.unproven(rules, paths))
+    if not names:
+        return OK
+    from codegen.commands.proving import prove_rules
+
+    return OK if prove_rules(names, rules, paths) else ERRORS
+
+
+def _print_summary(paths: Paths, summary: str, written: int, count: int, started: float) -> None:
+    seconds = time.perf_counter() - started
+    print(f"{summary}: {written} of {count} files written to {paths.shown(paths.output)} in {seconds:.2f} s")
+
+
+def _check(
+    emitted: Sequence[tuple[Paths, Mapping[str, str]]], result: Result, paths: Paths, arguments: argparse.Namespace
+) -> int:
+    from codegen.commands.diagnostics import print_diagnostics
+
+    stale = [
+        (place.output / name).relative_to(paths.output).as_posix()
+        for place, files in emitted
+        for name in output.differences(files, place.output)
+    ]
+    has_python = paths.output in (place.output for place, _ in emitted)
+    unproven = proofs.wanted_findings(result, paths, arguments.no_verify) if not stale and has_python else None
+    if arguments.json:
+        print(json.dumps([*stale, *([output.PROOFS] if unproven else [])]))
+    elif stale:
+        words = [word for word in arguments.words if word != "--check"]
+        print(f"{paths.shown(paths.output)} is not what the YAML gives: {', '.join(stale)}", file=sys.stderr)
+        print(f"run: {shlex.join([*program(), *words])}", file=sys.stderr)
+    elif unproven:
+        print_diagnostics(unproven, sys.stderr)
+    return ERRORS if stale or unproven else OK
