@@ -8,43 +8,37 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegen import foreign
 from codegen.bind.backends import Backend, bind_backend
-from codegen.bind.call_targets import HelperTable, OperatorTable
-from codegen.bind.composites import resolve_composites
-from codegen.bind.delegates import bind_delegates
 from codegen.bind.elementwise import ElementwiseTable
-from codegen.bind.entries import ResolvedEntry, resolve_entries
+from codegen.bind.entries import ResolvedEntry
 from codegen.bind.rule_source import read_update_rules
 from codegen.derive.known import KnownEntries
 from codegen.derive.numbers import Numbers
-from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
 from codegen.fingerprints import fingerprints
+from codegen.input_files import InputFiles, Texts
 from codegen.inputs import MANIFEST
 from codegen.module_names import with_long_names
 from codegen.output import manifest_text
-from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, PartKind, Paths, project_paths
+from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, Paths, project_paths
 from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import plan_optimizer
 from codegen.plan.plan import Plan, make_plan
-from codegen.python_source import FunctionIndex, PythonModule, SourcePart
 from codegen.read.backends import read_backend
-from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
-from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
-from codegen.rules.allowed import without_allowed
+from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.rules.checked import Checked
 from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.formulas import Linearity
 from codegen.rules.linear.holomorphy import Holomorphy
 from codegen.rules.table import check, report
-from codegen.source import Diagnostics, SourceFile
+from codegen.source import Diagnostics
+from codegen.sources import Bound, Sources, read_sources
 from codegen.targets.cpp.own import check_own_kernels
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
-from codegen.words import CPP, TAGS
+from codegen.words import CPP
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
@@ -64,7 +58,7 @@ class Result:
     operators: Sequence[NativeFunction] = ()  # those of the base, too
 
 
-def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool = True) -> Result:
+def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Result:
     """Everything before emission: all errors of the files, and the plan if there are none.
 
     Args:
@@ -73,183 +67,113 @@ def analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool 
         checks: whether the rules are applied, and the plan knows the word of each operator's rule: neither is needed of
             sources from which a run has generated, if only operators are asked for.
     """
-    diagnostics = Diagnostics()
-    findings = Diagnostics()
-    functions, entries = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics, texts)
-    declarations = _read_helpers(paths, diagnostics)
-    if functions is None or entries is None or declarations is None:  # the names of a missing file would be unknown
-        return Result(functions or (), entries or (), None, diagnostics, findings)
-    source = functools.cache(lambda part: SourcePart(part, diagnostics))
-    if paths.library is None:
-        functions = bind_delegates(functions, diagnostics)
-    kernels, composites, helpers = (FunctionIndex(map(source, paths.functions(kind))) for kind in PartKind)
-    library = None
-    read = functions
-    if paths.library is not None:
-        own_functions, own_entries = read_operators(*paths.library, paths, diagnostics)
-        library = foreign.Library(own_functions or (), own_entries or (), composites)
-        functions, entries, own_formulas = foreign.adopt(functions, entries, library)
-    base = _read_base(paths, diagnostics)
-    if base is not None:
-        check_apart(functions, entries, base, (composites, helpers), diagnostics)
-    table = OperatorTable(
-        (*(base.functions if base is not None else ()), *functions), HelperTable(helpers, declarations)
-    )
-    resolved = resolve_entries(entries, table, diagnostics, functions)
-    if library is not None:
-        # Its formulas mean its own helpers, whatever others declare under the same names.
-        own_helpers = FunctionIndex([source(paths.operators_part(PartKind.HELPERS.value))])
-        own_table = OperatorTable(functions, HelperTable(own_helpers))
-        resolved = (*resolved, *foreign.resolved_here(own_formulas, own_table))
-        functions, formulas = foreign.composites_here(functions, own_table)
-    else:
-        formulas = resolve_composites(functions, table, diagnostics)
-    by_name: Mapping[str, ResolvedEntry] = {str(entry.function.name): entry for entry in resolved}
-    if base is not None:
-        by_name = WithBase(by_name, base, table)
-    known = formulas if base is None else CompositesWithBase(formulas, base, table)
-    own, reported = (table, diagnostics) if library is None else (own_table, Diagnostics())
-    if library is not None:
-        functions = foreign.expressions_here(functions, own, known)
-    operators = (*(base.functions if base is not None else ()), *functions)
-    elementwise = ElementwiseTable(operators, own, known, reported, functions)
-    numbers = Numbers(own, kernels, elementwise, paths)
-    derived = KnownEntries(by_name, elementwise, known, own, numbers, reported, library is None)
-    resolved, functions = _with_expressions(resolved, functions, elementwise, derived, checks and library is None)
-    by_name = derived
-    linear = Linearity(by_name, table, composites, helpers, known)
-    batching = FunctionIndex([source(paths.operators_part(BATCHING_RULES))])
-    backends = tuple(_bind_backends(paths, operators, diagnostics, texts))
-    # Those of the core; a package brings none.
-    update_rules = read_update_rules(source(paths.update_rules), diagnostics) if paths.package == BASE else ()
-    sources = KernelSources(kernels)
-    checked = Checked(
-        read, functions, resolved, kernels, composites, batching, table, linear, Holomorphy.beside(linear, sources),
-        sources, _with_known_operators(paths, composites, helpers), paths.namespace,
-    )  # fmt: skip
+    diagnostics, findings = Diagnostics(), Diagnostics()
+    files = InputFiles(paths, diagnostics, texts)
+    read = files.read()
+    if not read.is_complete:
+        return Result(read.functions, read.entries, None, diagnostics, findings)
+    sources = read_sources(files, read)
+    bound = sources.bind()
+    derived = _derive(bound, sources, checks)
+    checked = _collect(derived, bound, sources)
     if checks:
-        check(checked, library is not None, diagnostics, findings)
-    if library is not None:  # what the library's own entries are found to be is said where they are generated
-        foreign_files = _files(read, entries)
-        findings = Diagnostics([item for item in findings.items if item.span.file in foreign_files])
-    if diagnostics:
-        return Result(functions, entries, None, diagnostics, findings)
-    if checks and library is None:
-        findings = without_allowed(findings, _files(functions, entries))
-    planned = resolved if library is None else foreign.with_forward_formulas(resolved, library, own_table)
-    names = None if base is None else FunctionNames(function.name for function in base.functions)
-    made = make_plan(
-        functions, planned, table, kernels, composites, formulas, linear, elementwise,
-        paths.package, paths.namespace, names,
-    )  # fmt: skip
-    rules: Mapping[str, str] = {}
-    if checks and library is None:
-        arrays = FunctionIndex([source(paths.array_functions)])
-        rules = fingerprints(functions, by_name, (kernels, composites, helpers, batching, arrays))
-    made = replace(made, backends=backends, rules=rules, optimizers=tuple(map(plan_optimizer, update_rules)))
-    check_own_kernels(made, paths, diagnostics, findings)
-    plan = None if diagnostics else made
-    return Result(functions, entries, plan, diagnostics, findings, resolved, checked, operators)
+        check(checked, sources.is_foreign, diagnostics, findings)
+    if checks and not diagnostics:
+        findings = sources.reported(findings)
+    plan = _plan(checked, derived, bound, sources, findings, checks)
+    return Result(
+        derived.functions, sources.entries, plan, diagnostics, findings, derived.entries, checked, bound.operators
+    )
 
 
-def _with_expressions(
-    resolved: Sequence[ResolvedEntry],
-    functions: Sequence[NativeFunction],
-    elementwise: ElementwiseTable,
-    entries: KnownEntries,
-    checks: bool,
-) -> tuple[tuple[ResolvedEntry, ...], Sequence[NativeFunction]]:
-    """The entries with those that are derived, and the operators with what follows from their expressions.
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """The entries with those that are derived, and the operators with what follows from their expressions."""
+
+    functions: Sequence[NativeFunction]
+    entries: Sequence[ResolvedEntry]
+    known: KnownEntries
+    elementwise: ElementwiseTable
+
+
+def _derive(bound: Bound, sources: Sources, checks: bool) -> _Derived:
+    """Derive the entries of operators that are expressions over elements.
 
     `checks`: whether what is written is compared with what would be derived.
     """
-    resolved = [entries.completed(str(entry.function.name)) for entry in resolved]
-    written = {str(entry.function.name): entry for entry in resolved}
-    derived, completed = [], {}
-    for known in elementwise.own():
-        name = str(known.function.name)
+    table, composites, diagnostics = bound.own_table, bound.composites, sources.diagnostics
+    elementwise = ElementwiseTable(bound.operators, table, composites, diagnostics, bound.functions)
+    numbers = Numbers(table, sources.kernels, elementwise, sources.files.paths)
+    known = KnownEntries(bound.known, elementwise, composites, table, numbers, diagnostics, not sources.is_foreign)
+    entries = [known.completed(str(entry.function.name)) for entry in bound.entries]
+    written = {str(entry.function.name): entry for entry in entries}
+    completed = {}
+    for expression in elementwise.own():
+        name = str(expression.function.name)
         entry = None
         if name in written:
-            if checks:
-                entries.derivation.check(known, written[name])
-        elif (entry := entries.derived(name)) is not None:
-            derived.append(entry)
-        completed[name] = entries.derivation.completed(known, entry)
-    return (*resolved, *derived), [completed.get(str(function.name), function) for function in functions]
+            if checks and not sources.is_foreign:
+                known.derivation.check(expression, written[name])
+        elif (entry := known.derived(name)) is not None:
+            entries.append(entry)
+        completed[name] = known.derivation.completed(expression, entry)
+    functions = [completed.get(str(function.name), function) for function in bound.functions]
+    return _Derived(functions, entries, known, elementwise)
 
 
-def _with_known_operators(paths: Paths, *indexes: FunctionIndex) -> tuple[PythonModule, ...]:
-    """The project's own modules of functions on Tensors, unless they may call operators beside those that are read.
-
-    The runtime's are those of the YAML beside it: another file may have a few of its operators only.
-    """
-    is_base = paths.package == BASE
-    knows_all = paths.runtime.parent == paths.native_functions.parent if is_base else paths.base is not None
-    if paths.library is not None or not knows_all:
-        return ()
-    shipped = "" if is_base else "runtime."
-    modules = (item for index in indexes for item in index.modules.items())
-    return tuple(module for name, module in modules if not shipped or not name.startswith(shipped))
+def _collect(derived: _Derived, bound: Bound, sources: Sources) -> Checked:
+    """What the rules look at."""
+    kernels, composites, files = sources.kernels, sources.composites, sources.files
+    linear = Linearity(derived.known, bound.table, composites, sources.helpers, bound.composites)
+    batching = files.index([files.paths.operators_part(BATCHING_RULES)])
+    shown = KernelSources(kernels)
+    return Checked(
+        sources.read, derived.functions, derived.entries, kernels, composites, batching, bound.table, linear,
+        Holomorphy.beside(linear, shown), shown, sources.modules_to_check(), files.paths.namespace,
+    )  # fmt: skip
 
 
-def _bind_backends(
-    paths: Paths, functions: Sequence[NativeFunction], diagnostics: Diagnostics, texts: Mapping[Path, str] | None
-) -> Iterator[Backend]:
+def _plan(
+    checked: Checked, derived: _Derived, bound: Bound, sources: Sources, findings: Diagnostics, checks: bool
+) -> Plan | None:
+    """The plan of all operators; None where something is wrong, which is reported."""
+    paths, diagnostics = sources.files.paths, sources.files.diagnostics
+    backends = tuple(_bind_backends(sources.files, bound.operators))
+    # Those of the core; a package brings none.
+    rules = read_update_rules(sources.files.part(paths.update_rules), diagnostics) if paths.package == BASE else ()
+    if diagnostics:
+        return None
+    names = FunctionNames(function.name for function in sources.base) if sources.base else None
+    entries = sources.with_tangents(derived.entries, bound)
+    plan = make_plan(checked, entries, bound.formulas, derived.elementwise, paths.package, names)
+    plan = replace(
+        plan,
+        backends=backends,
+        optimizers=tuple(map(plan_optimizer, rules)),
+        rules=_fingerprints(checked, derived, sources) if checks and not sources.is_foreign else {},
+    )
+    check_own_kernels(plan, paths, diagnostics, findings)
+    return None if diagnostics else plan
+
+
+def _fingerprints(checked: Checked, derived: _Derived, sources: Sources) -> Mapping[str, str]:
+    """A word for each operator, that changes with its rule."""
+    arrays = sources.files.index([sources.files.paths.array_functions])
+    indexes = (checked.kernels, checked.composites, sources.helpers, checked.batching, arrays)
+    return fingerprints(derived.functions, derived.known, indexes)
+
+
+def _bind_backends(files: InputFiles, functions: Sequence[NativeFunction]) -> Iterator[Backend]:
     """The backends that a package brings, with their kernels."""
-    if not paths.backends:
-        return
-    generic = FunctionIndex([SourcePart(paths.operators_part(ARRAY_API), diagnostics)])
+    paths, diagnostics = files.paths, files.diagnostics
+    generic = files.index([paths.operators_part(ARRAY_API)]) if paths.backends else None
     for key, file in paths.backends:
-        shown = paths.shown(file)
-        source = _source(file, paths, diagnostics, texts)
+        source = files.source(file)
         read = None if source is None else read_backend(source, key, diagnostics)
-        if read is not None:
+        if read is not None and generic is not None:
             arrays = paths.beside(file, read.arrays.value)
             own = None if read.kernels is None else paths.beside(file, read.kernels.value)
-            yield bind_backend(read, shown, arrays, own, generic, functions, diagnostics)
-
-
-def _read_base(paths: Paths, diagnostics: Diagnostics) -> Base | None:
-    if paths.base is None:
-        return None
-    functions, entries = read_operators(*paths.base, paths, diagnostics)
-    return Base(functions or (), entries or ())
-
-
-def read_operators(
-    native_functions: Path,
-    derivatives: Path,
-    paths: Paths,
-    diagnostics: Diagnostics,
-    texts: Mapping[Path, str] | None = None,
-) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
-    """The operators and the derivative entries; None for a file that can not be read."""
-    native, formulas = (_source(path, paths, diagnostics, texts) for path in (native_functions, derivatives))
-    tags = TAGS
-    if paths.tags is not None:
-        defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
-        tags = read_tags(defined, diagnostics) if defined is not None else TAGS
-    functions = None if native is None else read_native_functions(native, diagnostics, tags)
-    return functions, None if formulas is None else read_derivatives(formulas, diagnostics)
-
-
-def _source(path: Path, paths: Paths, diagnostics: Diagnostics, texts: Mapping[Path, str] | None) -> SourceFile | None:
-    if texts is not None and path in texts:
-        return SourceFile(paths.shown(path), texts[path])
-    return load(path, paths.shown(path), diagnostics)
-
-
-def _files(functions: Sequence[NativeFunction], entries: Sequence[DerivativeEntry]) -> tuple[SourceFile, ...]:
-    """The files that operators and entries stand in."""
-    texts = (*(each.text for each in functions), *(each.text for each in entries))
-    return tuple({id(text.file): text.file for text in texts}.values())
-
-
-def _read_helpers(paths: Paths, diagnostics: Diagnostics) -> Sequence[HelperDeclaration] | None:
-    if paths.helpers is None:
-        return ()
-    file = load(paths.helpers, paths.shown(paths.helpers), diagnostics)
-    return None if file is None else read_helpers(file, diagnostics)
+            yield bind_backend(read, paths.shown(file), arrays, own, generic, functions, diagnostics)
 
 
 def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:

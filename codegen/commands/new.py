@@ -11,8 +11,8 @@ from codegen.codes import Code
 from codegen.commands.chosen import add_files, chosen_paths
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.process import ERRORS, OK
+from codegen.input_files import read_operators
 from codegen.paths import PartKind, Paths
-from codegen.pipeline import read_operators
 from codegen.schema.names import python
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, SchemaKind, base_type

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from codegen import output, pipeline
+from codegen import input_files, output
 from codegen.codes import Code
 from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
@@ -244,7 +244,7 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
             wrong.setdefault((cell["operator"], failure["argument"]), []).append(cell)
     if not wrong:
         return diagnostics
-    functions, entries = pipeline.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
+    functions, entries = input_files.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
     formulas = {str(entry.schema.name): entry for entry in entries or ()}
     declared = {str(function.name): function for function in functions or ()}
     told: set[str] = set()

@@ -7,11 +7,10 @@ tries first.  A target prints plans; it decides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from codegen.bind.backends import Backend
-from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite
 from codegen.bind.elementwise import ResolvedElementwise
 from codegen.bind.entries import ResolvedEntry
@@ -30,9 +29,8 @@ from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
 from codegen.plan.optimizers import OptimizerPlan
 from codegen.plan.packet import PacketPlan, plan_packets
 from codegen.plan.signs import SignPlan, plan_signs
-from codegen.python_source import FunctionIndex, PythonFunction
-from codegen.read.model import NativeFunction
-from codegen.rules.linear.formulas import Linearity
+from codegen.python_source import PythonFunction
+from codegen.rules.checked import Checked
 from codegen.schema.types import (
     SchemaKind,
 )
@@ -56,19 +54,25 @@ class Plan:
 
 
 def make_plan(
-    functions: Sequence[NativeFunction],
+    checked: Checked,
     entries: Iterable[ResolvedEntry],
-    table: OperatorTable,
-    kernels: FunctionIndex,
-    composites: FunctionIndex,
     composite_formulas: Mapping[str, ResolvedComposite],
-    linear: Linearity,
     elementwise: Mapping[str, ResolvedElementwise],
     package: str = BASE,
-    namespace: str = BUILT_IN_NAMESPACE,
     base: FunctionNames | None = None,
 ) -> Plan:
-    """Plan every operator, Node and packet of checked input; `base` names the functions of operators of a base."""
+    """Plan every operator, Node and packet of checked input.
+
+    Args:
+        checked: the operators, and the functions that they name.
+        entries: of the operators; foreign ones with the forward formulas of others.
+        composite_formulas: the composite operators that are formulas.
+        elementwise: those that are expressions over elements.
+        package: that the output is imported as.
+        base: the names of functions of operators that there are already.
+    """
+    functions, table, linear, namespace = checked.functions, checked.table, checked.linear, checked.namespace
+    kernels, composites = checked.kernels, checked.composites
     by_name = {str(entry.function.name): entry for entry in entries}
     nodes, keyed = plan_nodes(by_name)
     names = FunctionNames((function.name for function in functions), base)

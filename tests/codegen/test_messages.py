@@ -5,23 +5,25 @@ from __future__ import annotations
 import ast
 import functools
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from codegen import output, pipeline
+from codegen import input_files, output, pipeline
 from codegen.codes import Code
 from codegen.commands import proofs
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.main import main
 from codegen.commands.verify import prove, refuted
-from codegen.extending import Base
+from codegen.input_files import InputFiles
 from codegen.messages import of_proofs
 from codegen.messages.page import NATIVE_FUNCTIONS, PROJECT, Page
 from codegen.messages.pages import PAGES, document, page_text
 from codegen.paths import PythonPart, project_paths
 from codegen.project import read_project
 from codegen.python_source import SourcePart
+from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.rules.table import report
 from codegen.source import Diagnostic, Diagnostics
 from support.documents import ROOT
@@ -30,11 +32,10 @@ DOCUMENT = ROOT / "docs" / "reports" / "messages.md"
 
 
 @functools.cache
-def base() -> Base:
+def base() -> tuple[Sequence[NativeFunction], Sequence[DerivativeEntry]]:
     """Gradwright's own operators, which every example has beside it."""
     paths = project_paths()
-    functions, entries = pipeline.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
-    return Base(functions or (), entries or ())
+    return InputFiles(paths, Diagnostics()).operators_of((paths.native_functions, paths.derivatives))
 
 
 @functools.cache
@@ -50,8 +51,8 @@ def one_base(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(part: PythonPart, diagnostics: Diagnostics) -> SourcePart:
         return shipped(part) if part.path.is_relative_to(ROOT) else SourcePart(part, diagnostics)
 
-    monkeypatch.setattr(pipeline, "SourcePart", read)
-    monkeypatch.setattr(pipeline, "_read_base", lambda paths, diagnostics: base())
+    monkeypatch.setattr(input_files, "SourcePart", read)
+    monkeypatch.setattr(InputFiles, "operators_of", lambda self, files: base())
 
 
 def messages(page: Page, text: str, folder: Path) -> list[Diagnostic]:

@@ -128,8 +128,8 @@ def test_a_file_of_somebody_elses_back_end(backend: Callable[[str], Project]) ->
 
 def test_every_kernel_over_the_array_api_is_of_an_operator() -> None:
     from codegen.bind.backends import _misfit, _of_name
+    from codegen.input_files import read_operators
     from codegen.paths import ARRAY_API, project_paths
-    from codegen.pipeline import read_operators
     from codegen.python_source import FunctionIndex, SourcePart
     from codegen.source import Diagnostics
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from codegen.commands.new import add_operator
+from codegen.input_files import read_operators
 from codegen.paths import Paths
-from codegen.pipeline import read_operators
 from codegen.project import read_project
 from codegen.source import Diagnostics
 from support.own_packages import Project

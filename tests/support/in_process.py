@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from unittest import mock
 
-from codegen import output, pipeline
+from codegen import input_files, output, pipeline
 from codegen.commands import toolchain
 from codegen.commands.main import main
 from codegen.paths import Paths, project_paths
@@ -61,7 +61,7 @@ def status_of(
         contextlib.chdir(folder),
         mock.patch.dict(os.environ, changed),
         mock.patch.object(pipeline, "analyze", _analyze),
-        mock.patch.object(pipeline, "read_operators", _read_operators),
+        mock.patch.object(input_files, "read_operators", _read_operators),
         _written_to("stdout", out),
         _written_to("stderr", err),
     ):
@@ -96,7 +96,7 @@ def _written_to(name: str, file: TextIO) -> Iterator[None]:
         os.close(before)
 
 
-_really_analyze, _really_read_operators = pipeline.analyze, pipeline.read_operators
+_really_analyze, _really_read_operators = pipeline.analyze, input_files.read_operators
 
 
 def _analyze(paths: Paths, texts: Mapping[Path, str] | None = None, checks: bool = True) -> pipeline.Result:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from codegen import pipeline
+from codegen import input_files
 from codegen.paths import project_paths
 from codegen.source import Diagnostics
 from generated import operators
@@ -55,7 +55,7 @@ def test_inplace_variant(name: str) -> None:
 def test_every_operator_is_compared() -> None:
     """All of this project's, and, on PyTorch's formulas, all that `runtime/operators/upstream/` adds for them."""
     paths = project_paths()
-    own, _ = pipeline.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
+    own, _ = input_files.read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
     assert own is not None
     assert {str(function.name) for function in own} <= TESTED.keys()
     assert [name for name in TESTED if torch_operator(name) is None] == []

@@ -1,0 +1,103 @@
+"""The files that a run reads: the YAML of operators and derivatives, declarations of helpers, modules of functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegen.paths import Paths, PythonPart
+from codegen.python_source import FunctionIndex, SourcePart
+from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
+from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
+from codegen.source import Diagnostics, SourceFile
+from codegen.words import TAGS
+
+Texts = Mapping[Path, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What stands in the YAML of a project.
+
+    Attributes:
+        functions: the operators.
+        entries: the derivative entries.
+        declarations: of helpers.
+        is_complete: whether all files could be read; else what is in the missing one would seem to be unknown.
+    """
+
+    functions: Sequence[NativeFunction]
+    entries: Sequence[DerivativeEntry]
+    declarations: Sequence[HelperDeclaration]
+    is_complete: bool
+
+
+class InputFiles:
+    """Reads the files of a project. What is wrong with them goes into `diagnostics`, once for each file.
+
+    Args:
+        paths: of the project.
+        diagnostics: of the run.
+        texts: what some of the files are to say instead of what they do say.
+    """
+
+    def __init__(self, paths: Paths, diagnostics: Diagnostics, texts: Texts | None = None) -> None:
+        self.paths = paths
+        self.diagnostics = diagnostics
+        self._texts = texts
+        self._part = functools.cache(lambda part: SourcePart(part, diagnostics))
+
+    def read(self) -> Read:
+        """The operators of the project, and its derivative entries."""
+        files = self.paths.native_functions, self.paths.derivatives
+        functions, entries = read_operators(*files, self.paths, self.diagnostics, self._texts)
+        declarations = self._helpers()
+        is_complete = functions is not None and entries is not None and declarations is not None
+        return Read(functions or (), entries or (), declarations or (), is_complete)
+
+    def operators_of(self, files: tuple[Path, Path]) -> tuple[Sequence[NativeFunction], Sequence[DerivativeEntry]]:
+        """The operators and derivative entries of others, that those of the project go with."""
+        functions, entries = read_operators(*files, self.paths, self.diagnostics)
+        return functions or (), entries or ()
+
+    def _helpers(self) -> Sequence[HelperDeclaration] | None:
+        if self.paths.helpers is None:
+            return ()
+        file = self.source(self.paths.helpers)
+        return None if file is None else read_helpers(file, self.diagnostics)
+
+    def source(self, path: Path) -> SourceFile | None:
+        return _source(path, self.paths, self.diagnostics, self._texts)
+
+    def part(self, part: PythonPart) -> SourcePart:
+        """The functions of a part, which is read once."""
+        return self._part(part)
+
+    def index(self, parts: Iterable[PythonPart]) -> FunctionIndex:
+        """The functions of some parts by name."""
+        return FunctionIndex(map(self._part, parts))
+
+
+def read_operators(
+    native_functions: Path,
+    derivatives: Path,
+    paths: Paths,
+    diagnostics: Diagnostics,
+    texts: Texts | None = None,
+) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
+    """The operators and the derivative entries of two files; None for a file that can not be read."""
+    native, formulas = (_source(path, paths, diagnostics, texts) for path in (native_functions, derivatives))
+    tags = TAGS
+    if paths.tags is not None:
+        defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
+        tags = read_tags(defined, diagnostics) if defined is not None else TAGS
+    functions = None if native is None else read_native_functions(native, diagnostics, tags)
+    return functions, None if formulas is None else read_derivatives(formulas, diagnostics)
+
+
+def _source(path: Path, paths: Paths, diagnostics: Diagnostics, texts: Texts | None) -> SourceFile | None:
+    if texts is not None and path in texts:
+        return SourceFile(paths.shown(path), texts[path])
+    return load(path, paths.shown(path), diagnostics)
