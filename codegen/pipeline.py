@@ -81,9 +81,10 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
     if checks and not diagnostics:
         findings = sources.reported(findings)
     plan = _plan(checked, derived, bound, sources, findings, checks)
-    return Result(
-        derived.functions, sources.entries, plan, diagnostics, findings, derived.entries, checked, bound.operators
-    )
+    result = Result(derived.functions, sources.entries, plan, diagnostics, findings)
+    if diagnostics:
+        return result
+    return replace(result, resolved=derived.entries, checked=checked, operators=bound.operators)
 
 
 @dataclass(frozen=True, slots=True)

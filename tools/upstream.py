@@ -108,7 +108,9 @@ def counts(paths: Paths, result: pipeline.Result, ours: Mapping[str, set[str]]) 
     assert result.plan is not None
     functions = [operator for operator in result.plan.operators if operator.kind is not OperatorKind.DECLARED]
     names = {str(operator.name) for operator in functions} & declared
-    variants = {str(name) for operator in functions for name in (operator.inplace, operator.out)} & declared
+    variants = {
+        str(name) for operator in functions for name in (operator.python.inplace, operator.python.out)
+    } & declared
     entries = foreign_entries(paths, result)
     formulas = formulas_of(entries)
     bound = [formula for formula in formulas if formula.tree is not None or formula.source.tree is None]

@@ -87,11 +87,11 @@ def _refuse(message: str) -> int:
 
 def _names(operator: OperatorPlan) -> Iterator[str]:
     """What an operator is found by: its name with and without overload, those of its variants and of its Nodes."""
-    for name in (operator.name, operator.inplace, operator.out):
+    for name in (operator.name, operator.python.inplace, operator.python.out):
         if name is not None:
             yield str(name)
             yield name.base
-    for node in operator.nodes:
+    for node in operator.autograd.nodes:
         yield node.class_name
 
 

@@ -49,14 +49,15 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
 
 
 def _row(operator: OperatorPlan) -> Mapping[str, str]:
-    has_tangent = operator.forward is not None or operator.kind is OperatorKind.IMPLICIT
+    has_tangent = operator.autograd.forward is not None or operator.kind is OperatorKind.IMPLICIT
     return {
         "name": str(operator.name),
         "schema": str(operator.schema),
         "kind": _KINDS[operator.kind],
-        "node": operator.node.class_name if operator.node is not None else "-",
+        "node": operator.autograd.node.class_name if operator.autograd.node is not None else "-",
         "forward": "yes" if has_tangent else "-",
-        "variants": ", ".join(str(name) for name in (operator.inplace, operator.out) if name is not None) or "-",
+        "variants": ", ".join(str(name) for name in (operator.python.inplace, operator.python.out) if name is not None)
+        or "-",
     }
 
 

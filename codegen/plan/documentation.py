@@ -39,36 +39,36 @@ def _overload(operator: OperatorPlan) -> OverloadDocumentation:
         derivative = "Declared only: a call raises NotImplementedError."
     elif operator.kind is OperatorKind.IMPLICIT:
         derivative = "Differentiated through the operators that it calls."
-    elif operator.node is None:
+    elif operator.autograd.node is None:
         derivative = "Not differentiable."
     return OverloadDocumentation(
         operator,
         False,
         str(operator.schema),
         _about(operator),
-        operator.formula_texts if operator.node is not None else (),
+        operator.autograd.formula_texts if operator.autograd.node is not None else (),
         derivative,
     )
 
 
 def _about(operator: OperatorPlan) -> str:
     """What it computes: the formula that it stands for, the first paragraph of its function, or NumPy's function."""
-    if operator.composite is not None:
-        return f"`{' '.join(operator.composite.text.value.split())}`."
-    if not operator.implementations:
+    if operator.compute.composite is not None:
+        return f"`{' '.join(operator.compute.composite.text.value.split())}`."
+    if not operator.compute.implementations:
         return ""
-    function = operator.implementation
+    function = operator.compute.implementation
     return function.about or (f"NumPy's `{function.alias}`." if function.alias else "")
 
 
 def _variant(operator: OperatorPlan) -> OverloadDocumentation:
     arguments = str(operator.schema).partition("(")[2].rpartition(") -> ")[0]
     arguments = arguments.replace("Tensor(a) self", "Tensor self", 1).replace("Tensor self", "Tensor(a!) self", 1)
-    node = operator.inplace_node
+    node = operator.autograd.inplace_node
     return OverloadDocumentation(
         operator,
         True,
-        f"{operator.inplace}({arguments}) -> Tensor(a!)",
+        f"{operator.python.inplace}({arguments}) -> Tensor(a!)",
         f"Writes the result of `{operator.name.base}` into `self`.",
         () if node is None else tuple(f"{', '.join(each.names)}: {each.text}" for each in node.gradients),
         "",

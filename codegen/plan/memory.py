@@ -60,7 +60,7 @@ def arrays_of(operator: OperatorPlan, given: Sequence[tuple[Array, ...]]) -> Map
     Raises:
         ValueError: there are more or fewer than Tensors that the operator needs, or they do not broadcast.
     """
-    tensors = [parameter for parameter in operator.parameters if is_tensor_like(parameter.type)]
+    tensors = [parameter for parameter in operator.python.parameters if is_tensor_like(parameter.type)]
     needed = sum(parameter.default is None for parameter in tensors)
     if not needed <= len(given) <= len(tensors):
         names = ", ".join(parameter.name for parameter in tensors) or "none"
@@ -72,7 +72,7 @@ def arrays_of(operator: OperatorPlan, given: Sequence[tuple[Array, ...]]) -> Map
     if "pointwise" in operator.source.tags and found:
         every = [array for arrays in found.values() for array in arrays]
         result = Array(_broadcast(every), _result_type(operator, every))
-        for variable in operator.node.saved if operator.node is not None else ():
+        for variable in operator.autograd.node.saved if operator.autograd.node is not None else ():
             if variable.kind is SavedKind.RESULT:
                 found[variable.name] = (result,)
     return found
@@ -92,7 +92,7 @@ def _broadcast(arrays: Sequence[Array]) -> tuple[int, ...]:
 def _result_type(operator: OperatorPlan, arrays: Sequence[Array]) -> str:
     order = list(_ELEMENT_BYTES)
     common = max((array.element_type for array in arrays), key=order.index)
-    to_float = operator.promotion is not None and operator.promotion.kind is PromotionKind.INT_TO_FLOAT
+    to_float = operator.compute.promotion is not None and operator.compute.promotion.kind is PromotionKind.INT_TO_FLOAT
     return _DEFAULT_TYPE if to_float and order.index(common) < order.index(_FIRST_FLOAT) else common
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.bind.composites import ResolvedComposite
@@ -81,96 +82,30 @@ class CompositePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorPlan:
-    """One overload.  Of the implementations the first one serves the CPU, where one does."""
+class ComputePlan:
+    """How results are computed. Of the implementations the first one serves the CPU, where one does."""
 
-    name: OperatorName
-    schema: FunctionSchema
-    function: str
-    parameters: tuple[ParameterPlan, ...]
-    kind: OperatorKind
     implementations: tuple[tuple[str, PythonFunction], ...]
     promotion: Promotion | None
+    in_float32: bool  # half precision is computed in float32, and the results are rounded once
+    numbers: tuple[tuple[str, NumberKind], ...]  # its Scalars and what becomes of them
+    layout: LayoutPlan | None  # how results lie in memory; None where no kernel makes memory for them
+    out_dtype: OutDtype  # which dtypes `out=` may have
+    exclusive: bool  # what is written may lie in the memory of no argument, not even in the same places
+    one_value: bool  # its in-place variant gives all elements the same value
+    batching: BatchingPlan | None
     fast_path: FastPathPlan | None  # through a kernel
-    traced: TracedPlan | None  # of an implicit one
-    node: NodePlan | None
-    inplace_node: NodePlan | None  # where the in-place variant has formulas of its own
-    forward: ForwardPlan | None
-    view: ViewKind | None
-    inplace: OperatorName | None
-    out: OperatorName | None
-    inplace_function: str | None
     written: InplacePlan | None  # the in-place variant, where the fast path takes it
-    out_function: str | None
-    returns_list: bool
-    saves_self: bool
-    never_differentiable: bool  # its entry says so: results simply have no gradient
-    samples: tuple[str, ...]
-    formulas: tuple[tuple[Text, str], ...]  # each as it stands in the file, and with the names that it is for
-    source: NativeFunction
-    batching: BatchingPlan | None = None
-    in_float32: bool = False  # half precision is computed in float32, and the results are rounded once
-    numbers: tuple[tuple[str, NumberKind], ...] = ()  # its Scalars and what becomes of them
-    exclusive: bool = False  # what is written may lie in the memory of no argument, not even in the same places
-    one_value: bool = False  # its in-place variant gives all elements the same value
-    old_orders: tuple[tuple[str, ...], ...] = ()  # of arguments, that PyTorch still takes
-    numbers_as_tensors: bool = False  # numbers may stand for all of its Tensors
-    of_tensors: OperatorName | None = None  # the overload of two Tensors that PyTorch calls in the place of this one
-    out_dtype: OutDtype = OutDtype.EXACT  # which dtypes `out=` may have
-    layout: LayoutPlan | None = None  # how results lie in memory; None where no kernel makes memory for them
-    keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
-    unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
-    factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
-    composite: CompositePlan | None = None
-    elementwise: ElementwisePlan | None = None  # what its kernel computes, where it is an expression
-
-    @property
-    def formula_texts(self) -> tuple[str, ...]:
-        return tuple(text for _, text in self.formulas)
+    traced: TracedPlan | None  # of an implicit one
+    composite: CompositePlan | None
+    elementwise: ElementwisePlan | None  # what its kernel computes, where it is an expression
 
     def __post_init__(self) -> None:
-        implemented = bool(self.implementations) != (self.composite is not None)
-        assert implemented or self.kind is OperatorKind.DECLARED, "what is not declared is implemented"
-        assert self.fast_path is None or self.kind is OperatorKind.KERNEL, "the fast path runs a kernel"
-        assert self.traced is None or self.kind is OperatorKind.IMPLICIT, "only composite functions are traced through"
-        assert (self.view is not None) == self.schema.is_view, "its schema says whether it is a view"
-        assert (self.inplace is None) == (self.inplace_function is None), "each variant has a function"
-        assert (self.out is None) == (self.out_function is None), "each variant has a function"
+        assert not (self.implementations and self.composite), "a composite is a formula or a function"
 
     @property
-    def writes_out(self) -> bool:
-        """Whether the form with `out=` may write what the fast path computes: one Tensor, without random numbers."""
-        one = len(self.schema.returns) == 1 and not self.returns_list
-        return self.out is not None and one and not self.source.is_random
-
-    @property
-    def computes_halves(self) -> bool:
-        """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, with rounded results."""
-        dtypes = self.source.dtypes
-        return (
-            self.fast_path is not None
-            and self.in_float32
-            and self.fast_path.results.kind in (ResultKind.ARRAY, ResultKind.SEVERAL)
-            and (dtypes is None or "half" in dtypes.kinds)
-            and not any(argument.is_write for argument in self.schema.all_arguments)
-            and not self.source.is_random
-        )
-
-    @property
-    def nodes(self) -> tuple[NodePlan, ...]:
-        """All of its Nodes."""
-        own = (node for node in (self.node, self.inplace_node) if node is not None)
-        return (*own, *(node for _, node in self.keyed_nodes))
-
-    def may_lack_gradient(self, node: NodePlan) -> bool:
-        """Whether a result may have a dtype without gradients though an argument has them.
-
-        A call may have asked for it; or elements of several Tensors move into what has the dtype of the first one.
-        """
-        if any(base_type(parameter.type) == DTYPE for parameter in self.parameters):
-            return True
-        moves = self.kind is OperatorKind.KERNEL and self.promotion is None and not self.in_float32
-        return moves and sum(not edge.is_list for edge in node.edges) > 1
+    def implementation(self) -> PythonFunction:
+        return self.implementations[0][1]
 
     @property
     def guards(self) -> tuple[Guard, ...]:
@@ -179,95 +114,284 @@ class OperatorPlan:
             return self.fast_path.all_guards
         return self.traced.guards if self.traced is not None else ()
 
+
+@dataclass(frozen=True, slots=True)
+class AutogradPlan:
+    """How results are differentiated."""
+
+    node: NodePlan | None = None
+    inplace_node: NodePlan | None = None  # where the in-place variant has formulas of its own
+    keyed_nodes: tuple[tuple[str, NodePlan], ...] = ()  # of autograd keys that have formulas of their own
+    forward: ForwardPlan | None = None
+    never_differentiable: bool = False  # its entry says so: results simply have no gradient
+    unimplemented: tuple[tuple[str, str], ...] = ()  # arguments whose derivative is not implemented, and what it is of
+    factors: tuple[tuple[str, ...], ...] = ()  # groups of arguments that make the result zero by being zero
+    formulas: tuple[tuple[Text, str], ...] = ()  # each as it stands in the file, and with the names that it is for
+
+    @property
+    def formula_texts(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self.formulas)
+
+    @property
+    def nodes(self) -> tuple[NodePlan, ...]:
+        """All of its Nodes."""
+        own = (node for node in (self.node, self.inplace_node) if node is not None)
+        return (*own, *(node for _, node in self.keyed_nodes))
+
     @property
     def differentiable(self) -> bool:
         """Whether there is a Node that gives gradients: not all are declared as not implemented."""
         return self.node is not None and not {edge.name for edge in self.node.edges} <= dict(self.unimplemented).keys()
 
     @property
-    def implementation(self) -> PythonFunction:
-        return self.implementations[0][1]
+    def saves_self(self) -> bool:
+        """Whether a gradient of the in-place variant, or a tangent, reads what `self` was."""
+        recorded = self.inplace_node or self.node
+        if recorded is not None and any(s.name == "self" and s.kind is SavedKind.TENSOR for s in recorded.saved):
+            return True
+        return self.forward is not None and any("self" in values_used(each.tree) for each in self.forward.formulas)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPlan:
+    """How Python calls it: its functions, and those of its variants."""
+
+    function: str
+    parameters: tuple[ParameterPlan, ...]
+    inplace: OperatorName | None
+    out: OperatorName | None
+    inplace_function: str | None
+    out_function: str | None
+    old_orders: tuple[tuple[str, ...], ...]  # of arguments, that PyTorch still takes
+    numbers_as_tensors: bool  # numbers may stand for all of its Tensors
+    of_tensors: OperatorName | None  # the overload of two Tensors that PyTorch calls in the place of this one
+
+    def __post_init__(self) -> None:
+        assert (self.inplace is None) == (self.inplace_function is None), "each variant has a function"
+        assert (self.out is None) == (self.out_function is None), "each variant has a function"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorPlan:
+    """One overload: what it is, and how it is computed, differentiated, called and tested."""
+
+    name: OperatorName
+    schema: FunctionSchema
+    kind: OperatorKind
+    view: ViewKind | None
+    source: NativeFunction
+    compute: ComputePlan
+    autograd: AutogradPlan
+    python: PythonPlan
+    samples: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        compute = self.compute
+        assert compute.implementations or compute.composite is not None or self.kind is OperatorKind.DECLARED, (
+            "what is not declared is implemented"
+        )
+        assert compute.fast_path is None or self.kind is OperatorKind.KERNEL, "the fast path runs a kernel"
+        assert compute.traced is None or self.kind is OperatorKind.IMPLICIT, "only composites are traced through"
+        assert (self.view is not None) == self.schema.is_view, "its schema says whether it is a view"
+
+    @property
+    def returns_list(self) -> bool:
+        return _returns_list(self.schema)
+
+    @property
+    def writes_out(self) -> bool:
+        """Whether the form with `out=` may write what the fast path computes: one Tensor, without random numbers."""
+        one = len(self.schema.returns) == 1 and not self.returns_list
+        return self.python.out is not None and one and not self.source.is_random
+
+    @property
+    def computes_halves(self) -> bool:
+        """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, with rounded results."""
+        dtypes, fast_path = self.source.dtypes, self.compute.fast_path
+        return (
+            fast_path is not None
+            and self.compute.in_float32
+            and fast_path.results.kind in (ResultKind.ARRAY, ResultKind.SEVERAL)
+            and (dtypes is None or "half" in dtypes.kinds)
+            and not any(argument.is_write for argument in self.schema.all_arguments)
+            and not self.source.is_random
+        )
+
+    def may_lack_gradient(self, node: NodePlan) -> bool:
+        """Whether a result may have a dtype without gradients though an argument has them.
+
+        A call may have asked for it; or elements of several Tensors move into what has the dtype of the first one.
+        """
+        if any(base_type(parameter.type) == DTYPE for parameter in self.python.parameters):
+            return True
+        moves = self.kind is OperatorKind.KERNEL and self.compute.promotion is None and not self.compute.in_float32
+        return moves and sum(not edge.is_list for edge in node.edges) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """The functions that operators are made of, by name.
+
+    Attributes:
+        kernels: on arrays.
+        composites: on Tensors.
+        formulas: the composite operators that are formulas, by operator.
+        names: what the functions of operators are called.
+    """
+
+    kernels: FunctionIndex
+    composites: FunctionIndex
+    formulas: Mapping[str, ResolvedComposite]
+    names: FunctionNames
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An operator that is an expression over elements: the kernel that computes it.
+
+    Attributes:
+        steps: of the kernel; None where another operator's kernel does it as it is.
+        kernel: its function.
+    """
+
+    steps: ElementwisePlan | None
+    kernel: PythonFunction
 
 
 def plan_operator(
     function: NativeFunction,
+    autograd: AutogradPlan,
+    functions: Functions,
+    expression: Expression | None = None,
+    of_tensors: OperatorName | None = None,
+) -> OperatorPlan:
+    """Plan one overload.
+
+    Args:
+        function: as its entry says.
+        autograd: how it is differentiated.
+        functions: what it may be made of.
+        expression: its kernel, where it is an expression over elements.
+        of_tensors: the overload of two Tensors that PyTorch calls in the place of this one.
+    """
+    python = _plan_python(function, functions.names, of_tensors)
+    implementations = _implementations(function, functions, expression)
+    composite = _composite(functions.formulas.get(str(function.name)))
+    key = composite.key if composite is not None else implementations[0][0] if implementations else ""
+    kind = _KINDS.get(key, OperatorKind.DECLARED)
+    view = _view(function.schema)
+    compute = _plan_compute(function, kind, view, implementations, composite, autograd, python, expression)
+    samples = () if function.late_bound else samples_of(function)
+    return OperatorPlan(function.name, function.schema, kind, view, function, compute, autograd, python, samples)
+
+
+def plan_autograd(
     entry: ResolvedEntry | None,
     node: NodePlan | None,
     inplace_node: NodePlan | None,
+    keyed_nodes: tuple[tuple[str, NodePlan], ...],
     forward: ForwardPlan | None,
-    names: FunctionNames,
-    kernels: FunctionIndex,
-    composites: FunctionIndex,
-    composite: ResolvedComposite | None,
-    elementwise: tuple[ElementwisePlan | None, PythonFunction] | None = None,
-) -> OperatorPlan:
-    schema = function.schema
-    implementations = [] if elementwise is None else [(KEY, elementwise[1])]
-    for line in () if function.late_bound else function.dispatch:
-        index = composites if line.key in COMPOSITE_KEYS else kernels
+    factors: tuple[tuple[str, ...], ...],
+) -> AutogradPlan:
+    """Plan how an operator with this entry is differentiated; the Nodes are planned."""
+    if entry is None:
+        return AutogradPlan(node, inplace_node)
+    return AutogradPlan(
+        node, inplace_node, keyed_nodes, forward, node is None, _unimplemented(entry) if node is not None else (),
+        factors, _formulas(entry),
+    )  # fmt: skip
+
+
+def _plan_python(function: NativeFunction, names: FunctionNames, of_tensors: OperatorName | None) -> PythonPlan:
+    inplace, out = _variants(function)
+    return PythonPlan(
+        names[function.name], _parameters(function.schema), inplace, out,
+        None if inplace is None else names[inplace], None if out is None else names[out],
+        _old_orders(function), function.numbers_as_tensors, of_tensors,
+    )  # fmt: skip
+
+
+def _implementations(
+    function: NativeFunction, functions: Functions, expression: Expression | None
+) -> tuple[tuple[str, PythonFunction], ...]:
+    """The functions that compute it, each with its dispatch key; a formula is none."""
+    if function.late_bound:
+        return () if expression is None else ((KEY, expression.kernel),)
+    implementations = [] if expression is None else [(KEY, expression.kernel)]
+    for line in function.dispatch:
+        index = functions.composites if line.key in COMPOSITE_KEYS else functions.kernels
         implementation = index.get(str(line.kernel))
         if implementation is not None:
             implementations.append((line.key, implementation))
-    if not function.dispatch and not function.late_bound and composite is None and elementwise is None:
-        implementation = composites.get(schema.name.python_name)
+    if not function.dispatch and expression is None and str(function.name) not in functions.formulas:
+        implementation = functions.composites.get(function.name.python_name)
         if implementation is not None:
             implementations.append(("CompositeImplicitAutograd", implementation))
     # What serves the CPU comes first: the fast path runs it, and the general path finds the same.
     implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
-    kind = _KINDS.get(implementations[0][0], OperatorKind.DECLARED) if implementations else OperatorKind.DECLARED
-    if composite is not None:
-        kind = _KINDS[_composite(composite).key]
-    inplace, out = _variants(function)
+    return tuple(implementations)
+
+
+def _plan_compute(
+    function: NativeFunction,
+    kind: OperatorKind,
+    view: ViewKind | None,
+    implementations: tuple[tuple[str, PythonFunction], ...],
+    composite: CompositePlan | None,
+    autograd: AutogradPlan,
+    python: PythonPlan,
+    expression: Expression | None,
+) -> ComputePlan:
+    schema = function.schema
     in_float32 = _computes_in_float32(function, kind)
-    returns_list = len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
-    view = None
-    if schema.is_view:
-        view = ViewKind.MULTI if returns_list or len(schema.returns) > 1 else ViewKind.SINGLE
-    recorded = inplace_node or node
-    saves_self = recorded is not None and any(s.name == "self" and s.kind is SavedKind.TENSOR for s in recorded.saved)
-    if forward is not None:
-        saves_self = saves_self or any("self" in values_used(formula.tree) for formula in forward.formulas)
-    never_differentiable = entry is not None and node is None
     layout = plan_layout(function, kind)
+    steps = None if expression is None else expression.steps
     fast_path = written = None
     if (
         kind is OperatorKind.KERNEL
         and schema.kind is SchemaKind.FUNCTIONAL
         and (_returns_tensors(schema) or _returns_flag(schema))
     ):
-        edges = None if node is None else [edge.name for edge in node.edges]
+        edges = None if autograd.node is None else [edge.name for edge in autograd.node.edges]
         results = _results(schema, view, layout)
-        of_complex = elementwise is not None and elementwise[0] is not None and elementwise[0].of_complex
-        fast_path = plan_fast_path(
-            function, implementations[0], in_float32, results, edges, not never_differentiable, of_complex
-        )
-    inplace_function = None if inplace is None else names[inplace]
-    if fast_path is not None and inplace_function is not None:
-        written = plan_inplace(
-            fast_path, inplace_function, function.exclusive, saves_self, node is not None and not inplace_node
-        )
-    return OperatorPlan(
-        schema.name, schema, names[schema.name], _parameters(schema), kind, tuple(implementations),
-        function.promotion, fast_path, plan_traced(function, in_float32) if kind is OperatorKind.IMPLICIT else None,
-        node, inplace_node, forward, view, inplace,
-        out, inplace_function, written, None if out is None else names[out], returns_list,
-        saves_self,
-        never_differentiable, () if function.late_bound else samples_of(function),
-        _formulas(entry) if entry is not None else (),
-        function, None if kind is OperatorKind.IMPLICIT else plan_batching(function), in_float32,
+        may_record = not autograd.never_differentiable
+        of_complex = steps is not None and steps.of_complex
+        fast_path = plan_fast_path(function, implementations[0], in_float32, results, edges, may_record, of_complex)
+    if fast_path is not None and python.inplace_function is not None:
+        shares_node = autograd.node is not None and not autograd.inplace_node
+        written = plan_inplace(fast_path, python.inplace_function, function.exclusive, autograd.saves_self, shares_node)
+    is_implicit = kind is OperatorKind.IMPLICIT
+    return ComputePlan(
+        implementations=implementations,
+        promotion=function.promotion,
+        in_float32=in_float32,
         numbers=_numbers(function, kind),
-        exclusive=function.exclusive,
-        one_value=function.fills is not None and inplace is not None,
-        old_orders=_old_orders(function),
-        numbers_as_tensors=function.numbers_as_tensors,
-        out_dtype=_out_dtype(function),
         layout=layout,
-        composite=None if composite is None else _composite(composite),
-        elementwise=None if elementwise is None else elementwise[0],
-    )  # fmt: skip
+        out_dtype=_out_dtype(function),
+        exclusive=function.exclusive,
+        one_value=function.fills is not None and python.inplace is not None,
+        batching=None if is_implicit else plan_batching(function),
+        fast_path=fast_path,
+        written=written,
+        traced=plan_traced(function, in_float32) if is_implicit else None,
+        composite=composite,
+        elementwise=steps,
+    )
 
 
-def _composite(composite: ResolvedComposite) -> CompositePlan:
+def _returns_list(schema: FunctionSchema) -> bool:
+    return len(schema.returns) == 1 and isinstance(schema.returns[0].type, ListType)
+
+
+def _view(schema: FunctionSchema) -> ViewKind | None:
+    if not schema.is_view:
+        return None
+    return ViewKind.MULTI if _returns_list(schema) or len(schema.returns) > 1 else ViewKind.SINGLE
+
+
+def _composite(composite: ResolvedComposite | None) -> CompositePlan | None:
+    if composite is None:
+        return None
     implicit = composite.function.is_composite_implicit
     key = "CompositeImplicitAutograd" if implicit else "CompositeExplicitAutograd"
     return CompositePlan(key, composite.tree, composite.text, composite.lists, composite.inplace)
@@ -285,7 +409,7 @@ def _results(schema: FunctionSchema, view: ViewKind | None, layout: LayoutPlan |
     """What the fast path makes of what the kernel gives."""
     count = len(schema.returns)
     base = next((argument.name for argument in schema.arguments if argument.alias is not None), None)
-    is_list = count == 1 and isinstance(schema.returns[0].type, ListType)
+    is_list = _returns_list(schema)
     if view is ViewKind.SINGLE:
         return ResultPlan(ResultKind.VIEW, base=base)
     if view is ViewKind.MULTI:
@@ -307,7 +431,7 @@ _KINDS = {
 }
 
 
-def unimplemented(entry: ResolvedEntry) -> tuple[tuple[str, str], ...]:
+def _unimplemented(entry: ResolvedEntry) -> tuple[tuple[str, str], ...]:
     return tuple(
         (name, formula.source.reason or str(entry.function.name))
         for formula in entry.backward
@@ -345,7 +469,7 @@ def _computes_in_float32(function: NativeFunction, kind: OperatorKind) -> bool:
 
 def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorName | None]:
     inplace = out = None
-    one = len(function.schema.returns) == 1 and not isinstance(function.schema.returns[0].type, ListType)
+    one = len(function.schema.returns) == 1 and not _returns_list(function.schema)
     for name, _ in function.autogen:
         if name.is_inplace:
             inplace = name if one else None  # of several results none is what `self` becomes

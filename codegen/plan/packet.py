@@ -96,12 +96,12 @@ def plan_packets(operators: Sequence[OperatorPlan], namespace: str) -> tuple[Pac
     functional: dict[str, list[OperatorPlan]] = {}
     for operator in operators:
         functional.setdefault(operator.name.base, []).append(operator)
-    candidates = {base: [_candidate(o, o.function) for o in group] for base, group in functional.items()}
+    candidates = {base: [_candidate(o, o.python.function) for o in group] for base, group in functional.items()}
     overloads = {base: _attributes(group) for base, group in functional.items()}
     for group in list(functional.values()):
         for operator in group:
-            if operator.inplace is not None and operator.inplace_function is not None:
-                name, function = operator.inplace, operator.inplace_function
+            if operator.python.inplace is not None and operator.python.inplace_function is not None:
+                name, function = operator.python.inplace, operator.python.inplace_function
                 candidates.setdefault(name.base, []).append(_candidate(operator, function))
                 overloads.setdefault(name.base, {})[_attribute(name)] = function
     return tuple(
@@ -111,15 +111,15 @@ def plan_packets(operators: Sequence[OperatorPlan], namespace: str) -> tuple[Pac
 
 
 def _candidate(operator: OperatorPlan, function: str) -> Candidate:
-    return Candidate(function, operator.function, operator.parameters, bool(operator.old_orders))
+    return Candidate(function, operator.python.function, operator.python.parameters, bool(operator.python.old_orders))
 
 
 def _attributes(group: Sequence[OperatorPlan]) -> dict[str, str]:
     attributes = {}
     for operator in group:
-        attributes[_attribute(operator.name)] = operator.function
-        if operator.out is not None and operator.out_function is not None:
-            attributes[_attribute(operator.out)] = operator.out_function
+        attributes[_attribute(operator.name)] = operator.python.function
+        if operator.python.out is not None and operator.python.out_function is not None:
+            attributes[_attribute(operator.python.out)] = operator.python.out_function
     return attributes
 
 
@@ -149,9 +149,11 @@ def _plan_packet(
     else:
         form = PacketForm.RESPELLED if names & ALIASED or respelled else PacketForm.ALONE
     methods = [operator for operator in functional if "method" in operator.source.variants]
-    positions = [names.index("self") for names in map(_names, methods) if "self" in names]
+    orders = (_names(method.python.parameters) for method in methods)
+    positions = [order.index("self") for order in orders if "self" in order]
     writes = any(
-        candidate.function != candidate.operator and _names(candidate)[:1] == ["self"] for candidate in candidates
+        candidate.function != candidate.operator and _names(candidate.parameters)[:1] == ["self"]
+        for candidate in candidates
     )
     every = {parameter.name for candidate in candidates for parameter in candidate.parameters}
     factory = any(operator.schema.is_factory for operator in functional)
@@ -175,8 +177,8 @@ def _plan_packet(
     )
 
 
-def _names(called: OperatorPlan | Candidate) -> list[str]:
-    return [parameter.name for parameter in called.parameters]
+def _names(parameters: Sequence[ParameterPlan]) -> list[str]:
+    return [parameter.name for parameter in parameters]
 
 
 def _required(parameters: Sequence[ParameterPlan]) -> int:

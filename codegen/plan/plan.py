@@ -21,15 +21,14 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.paths import BASE
-from codegen.plan.elementwise import ElementwisePlan, direct_kernel, kernel_of, plan_elementwise
+from codegen.plan.elementwise import direct_kernel, kernel_of, plan_elementwise
 from codegen.plan.forward import plan_forward
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, plan_nodes, takes_number
-from codegen.plan.operator import OperatorPlan, plan_operator, unimplemented
+from codegen.plan.operator import Expression, Functions, OperatorPlan, plan_autograd, plan_operator
 from codegen.plan.optimizers import OptimizerPlan
 from codegen.plan.packet import PacketPlan, plan_packets
 from codegen.plan.signs import SignPlan, plan_signs
-from codegen.python_source import PythonFunction
 from codegen.rules.checked import Checked
 from codegen.schema.types import (
     SchemaKind,
@@ -86,44 +85,44 @@ def make_plan(
         for function in functions
         if function.numbers_as_tensors and function.variant_of is None and not takes_number(function.schema)
     }
+    sources = Functions(kernels, composites, composite_formulas, names)
     operators = []
     for function in functions:
         if function.variant_of is not None:
             continue
-        entry = by_name.get(str(function.name))
-        node = nodes.get(str(function.name))
-        forward = plan_forward(entry, table) if entry is not None and node is not None else None
-        inplace_node = written.get(function.name)
-        formula = composite_formulas.get(str(function.name))
-        expression: tuple[ElementwisePlan | None, PythonFunction] | None = None
-        if str(function.name) in elementwise:
-            # With what follows from its expression, such as that it takes real numbers alone.
-            resolved = replace(elementwise[str(function.name)], function=function)
-            steps = plan_elementwise(resolved, table.functions, kernels)
-            direct = direct_kernel(resolved, steps)
-            own = (steps, kernel_of(resolved, names[function.name], package))
-            expression = own if direct is None else (None, direct)
-        operator = plan_operator(
-            function, entry, node, inplace_node, forward, names, kernels, composites, formula, expression
+        name = str(function.name)
+        entry, node = by_name.get(name), nodes.get(name)
+        differentiated = entry is not None and node is not None
+        autograd = plan_autograd(
+            entry,
+            node,
+            written.get(function.name),
+            keyed.get(function.name, ()),
+            plan_forward(entry, table) if entry is not None and node is not None else None,
+            linear.factors(name) if differentiated and name in linear.entries else (),
         )
-        if entry is not None:
-            known = node is not None and str(function.name) in linear.entries
-            operator = replace(
-                operator,
-                unimplemented=unimplemented(entry) if node is not None else (),
-                factors=linear.factors(str(function.name)) if known else (),
-                keyed_nodes=keyed.get(function.name, ()),
-            )
-        if takes_number(function.schema):
-            operator = replace(operator, of_tensors=of_tensors.get(function.name.base))
-        operators.append(operator)
+        expression = None
+        if name in elementwise:
+            # With what follows from its expression, such as that it takes real numbers alone.
+            expression = _plan_expression(replace(elementwise[name], function=function), checked, names, package)
+        twin = of_tensors.get(function.name.base) if takes_number(function.schema) else None
+        operators.append(plan_operator(function, autograd, sources, expression, twin))
     formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
-    every = tuple(node for operator in operators for node in operator.nodes)
+    every = tuple(node for operator in operators for node in operator.autograd.nodes)
     packets = plan_packets(operators, namespace)
     signs = plan_signs(packets, operators) if namespace == BUILT_IN_NAMESPACE else ()  # Tensors have theirs
     trees = [f.tree for entry in by_name.values() for f in (*entry.backward, *entry.forward) if f.tree is not None]
-    trees += [operator.composite.tree for operator in operators if operator.composite is not None]
+    trees += [each.compute.composite.tree for each in operators if each.compute.composite is not None]
     return Plan(tuple(operators), every, packets, signs, formulas, _helpers(trees), names, namespace)
+
+
+def _plan_expression(resolved: ResolvedElementwise, checked: Checked, names: FunctionNames, package: str) -> Expression:
+    """The kernel of an operator that is an expression over elements."""
+    steps = plan_elementwise(resolved, checked.table.functions, checked.kernels)
+    direct = direct_kernel(resolved, steps)
+    if direct is not None:
+        return Expression(None, direct)
+    return Expression(steps, kernel_of(resolved, names[resolved.function.name], package))
 
 
 def _helpers(trees: Iterable[TypedExpr]) -> tuple[Helper, ...]:

@@ -73,7 +73,7 @@ class SignPlan:
 def plan_signs(packets: Sequence[PacketPlan], operators: Sequence[OperatorPlan]) -> tuple[SignPlan, ...]:
     """The methods of all signs that operators are written with."""
     by_base = {packet.base: packet for packet in packets}
-    fast_path = {operator.function: operator.fast_path for operator in operators}
+    fast_path = {operator.python.function: operator.compute.fast_path for operator in operators}
     written: dict[tuple[Sign, Form], PacketPlan] = {}
     for operator in operators:
         for use in operator.source.signs:

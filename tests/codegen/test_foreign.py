@@ -64,24 +64,24 @@ def operator(result: Result, name: str) -> OperatorPlan:
 
 def test_operators_of_the_same_name_are_adopted_and_others_bound_late(foreign: Paths) -> None:
     result = analyze(foreign)
-    assert [str(key) for key, _ in operator(result, "neg").implementations] == ["CPU"]
+    assert [str(key) for key, _ in operator(result, "neg").compute.implementations] == ["CPU"]
     assert operator(result, "far").kind is OperatorKind.DECLARED
-    assert operator(result, "twice").node is not None  # only the project has it
+    assert operator(result, "twice").autograd.node is not None  # only the project has it
 
 
 def test_foreign_operators_keep_the_keys_of_the_projects_own(foreign: Paths) -> None:
     result = analyze(foreign)
     assert result.plan is not None
     assert [(sign.dunder, sign.packet.base) for sign in result.plan.signs] == [("__neg__", "neg")]
-    far = operator(result, "far").node
+    far = operator(result, "far").autograd.node
     assert far is not None
     assert far.gradients[0].tree is not None  # `-grad` is a call of theirs
 
 
 def test_an_inplace_variant_with_formulas_has_a_node_of_its_own(foreign: Paths) -> None:
     neg = operator(analyze(foreign), "neg")
-    assert str(neg.inplace) == "neg_"
-    assert [node.class_name for node in neg.nodes] == ["NegBackward0", "NegBackward1"]
+    assert str(neg.python.inplace) == "neg_"
+    assert [node.class_name for node in neg.autograd.nodes] == ["NegBackward0", "NegBackward1"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_forward_formulas_that_foreign_entries_lack_are_the_projects(foreign: Pa
     _, own = foreign.library
     own.write_text("- name: neg(Tensor self) -> Tensor\n  self: neg(grad)\n  result: neg(self_t)\n", encoding="utf-8")
     result = analyze(foreign)
-    assert operator(result, "neg").forward is not None
+    assert operator(result, "neg").autograd.forward is not None
     assert [formula.names for entry in result.resolved for formula in entry.forward] == []  # theirs are what they were
 
 
@@ -143,7 +143,7 @@ def test_a_forward_formula_of_what_is_not_differentiable_is_not_supplied(foreign
     name = "- name: two(Tensor self, Tensor other) -> Tensor\n"
     own.write_text(f"{name}  self: neg(grad)\n  other: neg(grad)\n  result: neg(other_t)\n", encoding="utf-8")
     foreign.derivatives.write_text(f"{name}  self: neg(grad)\n  other: non_differentiable\n", encoding="utf-8")
-    assert operator(analyze(foreign), "two").forward is None
+    assert operator(analyze(foreign), "two").autograd.forward is None
 
 
 def test_inplace_views_are_variants_of_the_view(foreign: Paths) -> None:
@@ -151,8 +151,8 @@ def test_inplace_views_are_variants_of_the_view(foreign: Paths) -> None:
     text += "- func: turn.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n"
     foreign.native_functions.write_text(FOREIGN + text, encoding="utf-8")
     result = analyze(foreign)
-    assert str(operator(result, "turn").inplace) == "turn_"
-    assert operator(result, "turn").out is None  # a view is in no other memory
+    assert str(operator(result, "turn").python.inplace) == "turn_"
+    assert operator(result, "turn").python.out is None  # a view is in no other memory
     assert operator(result, "turn.out").kind is OperatorKind.DECLARED
 
 
@@ -176,8 +176,8 @@ def test_helpers_of_others_do_not_stand_before_ours_in_our_formulas(foreign: Pat
     mine.write_text("def helped(grad: Tensor) -> Tensor: return grad\n", encoding="utf-8")
     result = analyze(foreign)
     twice = operator(result, "twice")
-    assert twice.node is not None
-    tree = twice.node.gradients[0].tree
+    assert twice.autograd.node is not None
+    tree = twice.autograd.node.gradients[0].tree
     assert tree is not None
     (call,) = [part for part in walk(tree) if isinstance(part, HelperCall)]
     assert call.helper.function is not None
@@ -188,8 +188,8 @@ def test_what_of_ours_does_not_fit_their_operators_has_no_derivative(foreign: Pa
     assert foreign.library is not None
     foreign.library[1].write_text("- name: twice(Tensor self) -> Tensor\n  self: far(grad)\n", encoding="utf-8")
     twice = operator(analyze(foreign), "twice")
-    assert twice.node is None
-    assert not twice.never_differentiable
+    assert twice.autograd.node is None
+    assert not twice.autograd.never_differentiable
 
 
 def test_a_variant_of_an_operator_that_only_we_have(foreign: Paths, tmp_path: Path) -> None:
@@ -199,4 +199,4 @@ def test_a_variant_of_an_operator_that_only_we_have(foreign: Paths, tmp_path: Pa
     theirs = foreign.native_functions
     theirs.write_text(theirs.read_text() + "- func: twice_(Tensor(a!) self) -> Tensor(a!)\n  variants: method\n")
     twice = operator(analyze(foreign), "twice")
-    assert str(twice.inplace) == "twice_"
+    assert str(twice.python.inplace) == "twice_"

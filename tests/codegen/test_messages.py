@@ -16,7 +16,7 @@ from codegen.commands import proofs
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.main import main
 from codegen.commands.verify import prove, refuted
-from codegen.input_files import InputFiles
+from codegen.input_files import InputFiles, read_operators
 from codegen.messages import of_proofs
 from codegen.messages.page import NATIVE_FUNCTIONS, PROJECT, Page
 from codegen.messages.pages import PAGES, document, page_text
@@ -35,7 +35,8 @@ DOCUMENT = ROOT / "docs" / "reports" / "messages.md"
 def base() -> tuple[Sequence[NativeFunction], Sequence[DerivativeEntry]]:
     """Gradwright's own operators, which every example has beside it."""
     paths = project_paths()
-    return InputFiles(paths, Diagnostics()).operators_of((paths.native_functions, paths.derivatives))
+    functions, entries = read_operators(paths.native_functions, paths.derivatives, paths, Diagnostics())
+    return functions or (), entries or ()
 
 
 @functools.cache

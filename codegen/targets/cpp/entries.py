@@ -86,8 +86,8 @@ class Entry(ABC):
         self.needs = needs
         self.out = Statements()
         self.loops = Loops(f"{function}_formula", needs)
-        self.arguments = [cpp(parameter.name) for parameter in operator.parameters]
-        self.tests = [self._test(guard) for guard in operator.guards]
+        self.arguments = [cpp(parameter.name) for parameter in operator.python.parameters]
+        self.tests = [self._test(guard) for guard in operator.compute.guards]
 
     @abstractmethod
     def lines(self) -> list[str]:
@@ -95,9 +95,9 @@ class Entry(ABC):
 
     def view(self, schema: str) -> EntryView:
         """What the template prints."""
-        parameters, function, body = self.operator.parameters, self.function, self.lines()
+        parameters, function, body = self.operator.python.parameters, self.function, self.lines()
         head = [f"PyObject* {name}" for name in self.arguments]
-        asked = {name for guard in self.operator.guards for name in (*guard.arguments, guard.unless_default)}
+        asked = {name for guard in self.operator.compute.guards for name in (*guard.arguments, guard.unless_default)}
         unpack = [
             f"PyObject* {cpp(parameter.name)} = given[{index}];"
             for index, parameter in enumerate(parameters)
@@ -114,7 +114,7 @@ class Entry(ABC):
             tuple(unpack),
             tuple(self.tests),
             row(*names),
-            self._out() if function == self.operator.function and self.operator.writes_out else "Out::kPython",
+            self._out() if function == self.operator.python.function and self.operator.writes_out else "Out::kPython",
             str(self.operator.computes_halves).lower(),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
@@ -122,7 +122,7 @@ class Entry(ABC):
 
     def _out(self) -> str:
         """How what the entry gives gets into the Tensor of a call with `out=`."""
-        return "Out::kApart" if self.operator.exclusive else "Out::kCopied"
+        return "Out::kApart" if self.operator.compute.exclusive else "Out::kCopied"
 
     def _test(self, guard: Guard) -> str:
         needed = self.needs.name(*_NEEDED[guard.kind]) if guard.kind in _NEEDED else ""
@@ -130,21 +130,21 @@ class Entry(ABC):
         test = _GUARDS[guard.kind].format(*map(cpp, guard.arguments), takes=takes, needed=needed)
         if guard.unless_default is None:
             return test
-        position = [parameter.name for parameter in self.operator.parameters].index(guard.unless_default)
-        entry = f"entries::{cpp(self.operator.function)}"
+        position = [parameter.name for parameter in self.operator.python.parameters].index(guard.unless_default)
+        entry = f"entries::{cpp(self.operator.python.function)}"
         return f"({test} || is_default({entry}, {position}, {cpp(guard.unless_default)}))"
 
     def _check(self) -> None:
         """Leave calls to Python for which one of the guards does not hold."""
         open_ = [f"!entries::{cpp(self.function)}.replaced"]
-        if self.function != self.operator.function:  # its kernel computes what a variant writes
-            open_.append(f"!(entries::{cpp(self.operator.function)}.replaced & kByKernel)")
+        if self.function != self.operator.python.function:  # its kernel computes what a variant writes
+            open_.append(f"!(entries::{cpp(self.operator.python.function)}.replaced & kByKernel)")
         if self.operator.computes_halves:
             self.out.add("Ref half;")
         self.out.add(f"if (!({' && '.join([*open_, *self.tests])})) {{")
         with self.out.block():
             if self.operator.computes_halves:
-                entries = [f"entries::{cpp(self.function)}", f"entries::{cpp(self.operator.function)}"]
+                entries = [f"entries::{cpp(self.function)}", f"entries::{cpp(self.operator.python.function)}"]
                 self.out.assign("half", Call("in_float32", [*entries, *self.arguments]))
                 self.out.when(["!half"], self._fall_back())
             else:
@@ -165,7 +165,7 @@ class CompositeEntry(Entry):
 
     def lines(self) -> list[str]:
         self._check()
-        name = self.operator.implementation.name
+        name = self.operator.compute.implementation.name
         function = self.needs.native(self.kernels, COMPOSITES, name, len(self.arguments))
         self.out.assign("Ref out", Call(function, self.arguments))
         self.leave()

@@ -41,13 +41,13 @@ def with_expressions(native: Native, operators: Iterable[OperatorPlan]) -> Nativ
     core: dict[str, Written] = {}
     own: dict[str, Written] = {}
     for operator in operators:
-        if operator.elementwise is None:
+        if operator.compute.elementwise is None:
             continue
-        kernel = operator.implementation
+        kernel = operator.compute.implementation
         kernels = native.of(kernel.module)
-        if len(operator.parameters) in kernels.functions.get(operator.name.base, ()):
+        if len(operator.python.parameters) in kernels.functions.get(operator.name.base, ()):
             continue  # a function that is written by hand chooses between loops
-        way = operator.elementwise.way
+        way = operator.compute.elementwise.way
         written: Written | None = _by_hand(operator, kernels, native)
         if written is None:
             written = _written(operator, way, kernel.name, native)
@@ -61,16 +61,16 @@ def _by_hand(operator: OperatorPlan, kernels: NativeKernels, native: Native) -> 
     """The functor of the operator's own name that computes the expression in a faster way; of complex numbers it may be
     the expression that is computed.
     """
-    name, parameters = operator.name.base, operator.parameters
+    name, parameters = operator.name.base, operator.python.parameters
     if kernels.functors.get(name) != len(parameters) or kernels.kinds.get(name) is not FunctorKind.APPLY:
         return None
     tensors = sum(parameter.type == TENSOR for parameter in parameters)
     written = WrittenFunctor(name, (), (name,), tuple(parameter.name for parameter in parameters), tensors)
-    assert operator.elementwise is not None
-    way = operator.elementwise.way
+    assert operator.compute.elementwise is not None
+    way = operator.compute.elementwise.way
     if isinstance(way, ChoicePlan) or name in kernels.for_complex:
         return written
-    other = _of_complex(operator, way, operator.implementation.name, native)
+    other = _of_complex(operator, way, operator.compute.implementation.name, native)
     if other is None or other.used != written.parameters:
         return written
     return replace(written, of_complex=other.written())
@@ -96,8 +96,8 @@ def _written(operator: OperatorPlan, way: Way, name: str, native: Native) -> Wri
 
 def _of_complex(operator: OperatorPlan, way: Sequence[ElementStep], name: str, native: Native) -> _Functor | None:
     """The functor for complex numbers; None where there are none, or C++ has no function of them for a step."""
-    assert operator.elementwise is not None
-    if not operator.elementwise.of_complex:
+    assert operator.compute.elementwise is not None
+    if not operator.compute.elementwise.of_complex:
         return None
     try:
         return _ComplexFunctor(operator, way, f"{name}_complex", native)
@@ -115,9 +115,9 @@ class _Functor:
     mark = ""  # what it says of the numbers that it is for
 
     def __init__(self, operator: OperatorPlan, steps: Sequence[ElementStep], name: str, native: Native) -> None:
-        assert operator.elementwise is not None
+        assert operator.compute.elementwise is not None
         self.name = cpp(name)
-        self.text = operator.elementwise.written
+        self.text = operator.compute.elementwise.written
         self.steps = steps
         self.native = native
         self.used, self.tensors = _operands(operator, steps)
@@ -297,9 +297,9 @@ def _operands(operator: OperatorPlan, steps: Sequence[ElementStep]) -> tuple[tup
     """The parameters that steps read: Tensors, whose number is the second result, and numbers behind them."""
     numbers = [operand for step in steps for operand in step.operands if not isinstance(operand, Made)]
     read = {part.name: part.type for number in numbers for part in walk(number) if isinstance(part, Variable)}
-    tensors = [parameter.name for parameter in operator.parameters if read.get(parameter.name) == TENSOR]
-    others = [parameter.name for parameter in operator.parameters if read.get(parameter.name) in NUMBERS]
-    whole = {parameter.name for parameter in operator.parameters if parameter.type == TENSOR}
+    tensors = [parameter.name for parameter in operator.python.parameters if read.get(parameter.name) == TENSOR]
+    others = [parameter.name for parameter in operator.python.parameters if read.get(parameter.name) in NUMBERS]
+    whole = {parameter.name for parameter in operator.python.parameters if parameter.type == TENSOR}
     if not tensors or len(tensors) + len(others) < len(read) or not whole <= set(tensors):
         raise _NoFunctorError  # what it does not read would have no part in the shape
     return (*tensors, *others), len(tensors)

@@ -112,15 +112,15 @@ class _Formula:
         if expr.meaning is Meaning.CONJUGATE:  # of real numbers, and only these come here
             return self.visit(expr.args[0][1])
         operator = self.operators.get(expr.schema.name)
-        if operator is None or operator.fast_path is None or len(operator.schema.returns) != 1:
+        if operator is None or operator.compute.fast_path is None or len(operator.schema.returns) != 1:
             return None
-        name = operator.implementation.name
-        kernels = self.kernels.of(operator.implementation.module)
+        name = operator.compute.implementation.name
+        kernels = self.kernels.of(operator.compute.implementation.module)
         count = kernels.functors.get(name)
-        if count is None or (operator.elementwise is not None and operator.elementwise.requirements):
+        if count is None or (operator.compute.elementwise is not None and operator.compute.elementwise.requirements):
             return None
         by_name = dict(expr.args)
-        written, parameters = kernels.written.get(name), operator.parameters
+        written, parameters = kernels.written.get(name), operator.python.parameters
         if isinstance(written, WrittenFunctor):  # the others have no part in the result
             by_parameter = {parameter.name: parameter for parameter in parameters}
             read = tuple(by_parameter[parameter] for parameter in written.parameters)

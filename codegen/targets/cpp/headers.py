@@ -129,8 +129,8 @@ class NativeKernels:
             if not kernel.alias or kernel.name in self.functors or kernel.arity is None:
                 continue
             takes = "kAll"
-            if operator.promotion is not None:
-                takes = _AFTER_PROMOTION.get(operator.promotion.kind, takes)
+            if operator.compute.promotion is not None:
+                takes = _AFTER_PROMOTION.get(operator.compute.promotion.kind, takes)
             name = f"{cpp(kernel.name)}{suffix}"
             if numpy.setdefault(kernel.name, NumpyFunction(name, kernel.alias, kernel.arity, takes)).takes != takes:
                 numpy[kernel.name] = NumpyFunction(name, kernel.alias, kernel.arity, "kFloatsAndComplex")
@@ -192,7 +192,7 @@ class Native:
 
     def with_numpy(self, operators: Iterable[OperatorPlan]) -> Native:
         """The same with the kernels of operators that are functions of NumPy."""
-        uses = [(operator, kernel) for operator in operators for _, kernel in operator.implementations]
+        uses = [(operator, kernel) for operator in operators for _, kernel in operator.compute.implementations]
         core = [use for use in uses if self.of(use[1].module) is self.core]
         own = [use for use in uses if self.of(use[1].module) is self.own]
         return Native(self.core.with_numpy(core), self.own.with_numpy(own, "own"))

@@ -24,9 +24,9 @@ def inplace_view(
     needs: Needs,
 ) -> EntryView:
     """The entry of the in-place variant; `node` is None where Python records."""
-    assert operator.fast_path is not None
-    entry = _InplaceEntry(operator, operator.fast_path, written, node, kernels, library, needs)
-    return entry.view(f"{operator.inplace}, for {operator.schema}")
+    assert operator.compute.fast_path is not None
+    entry = _InplaceEntry(operator, operator.compute.fast_path, written, node, kernels, library, needs)
+    return entry.view(f"{operator.python.inplace}, for {operator.schema}")
 
 
 class _InplaceEntry(KernelEntry):
@@ -60,7 +60,7 @@ class _InplaceEntry(KernelEntry):
 
     def _prepare(self) -> None:
         """Ask whether the write may be done here, and keep what its derivative needs."""
-        node, others = self.operator.node, list(map(cpp, self.written.others))
+        node, others = self.operator.autograd.node, list(map(cpp, self.written.others))
         if self.written.apart:
             tests = [f"may_overlap(array_of({self.target}), array_of({name}))" for name in others]
             self.out.when(tests, self._fall_back(), "||")

@@ -60,7 +60,7 @@ def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
         return "it saves a list"
     if len(node.edges) > MOST_EDGES:
         return "it has too many inputs"
-    if operator.fast_path is None or operator.node is not node:
+    if operator.compute.fast_path is None or operator.autograd.node is not node:
         return "only the general path records it"
     return None
 
@@ -114,7 +114,7 @@ def _arguments(operator: OperatorPlan, node: NodePlan) -> tuple[str, ...]:
     for variable in node.saved:
         parts = (part for part in walk(variable.expr) if isinstance(part, Variable))
         used |= {part.name for part in parts if part.kind is VariableKind.INPUT}
-    return tuple(parameter.name for parameter in operator.parameters if parameter.name in used)
+    return tuple(parameter.name for parameter in operator.python.parameters if parameter.name in used)
 
 
 def _table(node: NodePlan) -> list[str]:

@@ -37,19 +37,19 @@ from codegen.words import LayoutKind
 
 def kernels_of(operator: OperatorPlan, native: Native) -> NativeKernels:
     """Those among which the operator's may be."""
-    return native.of(operator.implementation.module) if operator.implementations else NO_KERNELS
+    return native.of(operator.compute.implementation.module) if operator.compute.implementations else NO_KERNELS
 
 
 def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether an operator has a fast path, or a composite function in C++."""
-    return operator.fast_path is not None or is_composite(operator, kernels)
+    return operator.compute.fast_path is not None or is_composite(operator, kernels)
 
 
 def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether the function that an operator is traced through is written in C++, too."""
-    if operator.traced is None or not operator.traced.guards or operator.composite is not None:
+    if operator.compute.traced is None or not operator.compute.traced.guards or operator.compute.composite is not None:
         return False
-    return len(operator.parameters) in kernels.composites.get(operator.implementation.name, ())
+    return len(operator.python.parameters) in kernels.composites.get(operator.compute.implementation.name, ())
 
 
 def entry_view(
@@ -60,13 +60,15 @@ def entry_view(
     Raises:
         UnprintableError: it is a formula that needs something that C++ leaves to Python.
     """
-    if operator.composite is not None:
-        return FormulaEntry(operator, operator.composite, kernels, library, needs).view(str(operator.schema))
-    if operator.fast_path is not None:
-        entry = KernelEntry(operator, operator.fast_path, operator.function, node, kernels, library, needs)
+    if operator.compute.composite is not None:
+        return FormulaEntry(operator, operator.compute.composite, kernels, library, needs).view(str(operator.schema))
+    if operator.compute.fast_path is not None:
+        entry = KernelEntry(
+            operator, operator.compute.fast_path, operator.python.function, node, kernels, library, needs
+        )
         return entry.view(str(operator.schema))
-    assert operator.traced is not None
-    return CompositeEntry(operator, operator.function, kernels, needs).view(str(operator.schema))
+    assert operator.compute.traced is not None
+    return CompositeEntry(operator, operator.python.function, kernels, needs).view(str(operator.schema))
 
 
 class FormulaEntry(Entry):
@@ -75,7 +77,7 @@ class FormulaEntry(Entry):
     def __init__(
         self, operator: OperatorPlan, composite: CompositePlan, kernels: NativeKernels, library: Library, needs: Needs
     ) -> None:
-        super().__init__(operator, operator.function, kernels, needs)
+        super().__init__(operator, operator.python.function, kernels, needs)
         self.composite = composite
         self.library = library
 
@@ -184,13 +186,13 @@ class KernelEntry(Entry):
 
     def _require(self) -> None:
         """Leave it to Python to refuse arguments for which there is a loop; other kernels see for themselves."""
-        expression = self.operator.elementwise
+        expression = self.operator.compute.elementwise
         requirements = () if expression is None or self.native_loop() is None else expression.requirements
         for requirement in requirements:
             self.out.when([f"!{self.printer.test(requirement.condition).bracketed}"], self._fall_back())
 
     def _out(self) -> str:
-        return super()._out() if self.operator.exclusive or self.native_loop() is None else "Out::kDirect"
+        return super()._out() if self.operator.compute.exclusive or self.native_loop() is None else "Out::kDirect"
 
     # -- the kernel
 
@@ -201,7 +203,7 @@ class KernelEntry(Entry):
             if argument.asked in (Asked.DTYPE, Asked.OPTIONAL_DTYPE):
                 self._convert_dtype(cpp(argument.name))
         parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
-        kernel = self.needs.operators(f"{self.operator.function}_kernel")
+        kernel = self.needs.operators(f"{self.operator.python.function}_kernel")
         run = "run_for_array" if self.fast_path.results.kind is ResultKind.ARRAY else "run"
         native = self.native_kernel()
         in_python = Call(run, [kernel, *parts])
@@ -259,8 +261,8 @@ class KernelEntry(Entry):
         """The name of the function of these that computes the operator. The kernel of an expression has the name of the
         operator where one computes it in a faster way, or chooses between two ways.
         """
-        names = [self.operator.implementation.name]
-        if self.operator.elementwise is not None:
+        names = [self.operator.compute.implementation.name]
+        if self.operator.compute.elementwise is not None:
             names.insert(0, self.operator.name.base)
         count = len(self.fast_path.kernel.arguments)
         return next((name for name in names if count in functions.get(name, ())), None)
@@ -271,7 +273,7 @@ class KernelEntry(Entry):
         Args:
             start: what the names of these templates begin with.
         """
-        name, arguments = self.operator.implementation.name, self.fast_path.kernel.arguments
+        name, arguments = self.operator.compute.implementation.name, self.fast_path.kernel.arguments
         written = self.kernels.written.get(name)
         if written is not None:
             return self._loop_of(written, start)
@@ -359,7 +361,7 @@ class KernelEntry(Entry):
             case ResultKind.LIST:
                 out.add("Ref out = tensor_tuple(result.get());")
             case ResultKind.SEVERAL:
-                several = self.needs.operators(f"{self.operator.function}_op", "results")
+                several = self.needs.operators(f"{self.operator.python.function}_op", "results")
                 out.add("Ref tensors = tensor_list(result.get());")
                 out.add("if (!tensors) return Ref();")
                 out.assign("Ref out", Call("invoke", [several, "tensors.get()"]))
@@ -368,7 +370,7 @@ class KernelEntry(Entry):
     # -- the history
 
     def _record(self) -> None:
-        history, function = self.fast_path.history, self.operator.function
+        history, function = self.fast_path.history, self.operator.python.function
         if history is None:
             return
         if history.kind is HistoryKind.UNDIFFERENTIABLE:

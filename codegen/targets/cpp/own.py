@@ -28,7 +28,7 @@ def check_own_kernels(plan: Plan, paths: Paths, diagnostics: Diagnostics, findin
     kernels = {
         kernel.name: kernel
         for operator in plan.operators
-        for _, kernel in operator.implementations
+        for _, kernel in operator.compute.implementations
         if not kernel.module.startswith("runtime.")
     }
     files = {path: SourceFile(paths.shown(path), path.read_text(encoding="utf-8")) for path in paths.own_kernels}

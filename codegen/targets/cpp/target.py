@@ -153,16 +153,18 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     shards, coverage = _plan_shards(plan, paths)
     shard = shards[shard_of(operator, len(shards))]
     writer = Writer(environment(paths.templates, name))
-    for node in operator.nodes:
+    for node in operator.autograd.nodes:
         reason = coverage.nodes[node.class_name]
         if reason is not None:
             writer.after_blank().add(f"// {node.class_name} is in Python: {reason}\n")
-    if operator.function in shard.nodes:
-        writer.after_blank().node(shard.nodes[operator.function])
+    if operator.python.function in shard.nodes:
+        writer.after_blank().node(shard.nodes[operator.python.function])
     reason = coverage.operators[str(operator.name)]
     if reason is not None:
         writer.after_blank().add(f"// {operator.name} has no entry: {reason}\n")
-    functions = {operator.function} | ({operator.written.function} if operator.written is not None else set())
+    functions = {operator.python.function} | (
+        {operator.compute.written.function} if operator.compute.written is not None else set()
+    )
     for entry in shard.entries:
         if entry.function in functions:
             writer.after_blank().entry(entry)
@@ -182,27 +184,29 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
     count = 1 if paths.package != BASE and len(plan.operators) <= FEW else SHARDS
     shards = [Shard(Needs(paths.package)) for _ in range(count)]
     operators = {operator.name: operator for operator in every}
-    entries = frozenset(each.function for each in every if has_entry(each, kernels_of(each, native)))
+    entries = frozenset(each.python.function for each in every if has_entry(each, kernels_of(each, native)))
     library = Library(plan.functions, operators, entries, native)
     library = replace(library, entries=entries.union(_formulas(every, native, library)))
     for operator in plan.operators:
         shard = shards[shard_of(operator, count)]
-        for node in operator.nodes:
+        for node in operator.autograd.nodes:
             reason = why_python(operator, node)
             if reason is None:
                 try:
-                    shard.nodes[operator.function] = node_view(operator, node, library, shard.needs)
+                    shard.nodes[operator.python.function] = node_view(operator, node, library, shard.needs)
                 except UnprintableError as error:
                     reason = str(error)
             coverage.nodes[node.class_name] = reason
             if reason is not None:
                 shard.left_to_python.append((node.class_name, reason))
-        if operator.function in library.entries:
+        if operator.python.function in library.entries:
             kernels = kernels_of(operator, native)
-            recorded = shard.nodes.get(operator.function)
+            recorded = shard.nodes.get(operator.python.function)
             shard.entries.append(entry_view(operator, recorded, kernels, library, shard.needs))
-            if operator.written is not None:
-                shard.entries.append(inplace_view(operator, operator.written, recorded, kernels, library, shard.needs))
+            if operator.compute.written is not None:
+                shard.entries.append(
+                    inplace_view(operator, operator.compute.written, recorded, kernels, library, shard.needs)
+                )
         reason = coverage.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))
@@ -229,16 +233,16 @@ def _loop_files(shards: Sequence[Shard], package: str) -> Sequence[LoopFile]:
 def _formulas(operators: Iterable[OperatorPlan], native: Native, library: Library) -> Iterator[str]:
     """The operators that are formulas, where C++ can say them."""
     for operator in operators:
-        if operator.composite is not None and not operator.composite.lists and operator.guards:
+        if operator.compute.composite is not None and not operator.compute.composite.lists and operator.compute.guards:
             try:
                 entry_view(operator, None, kernels_of(operator, native), library, Needs())
             except UnprintableError:
                 continue
-            yield operator.function
+            yield operator.python.function
 
 
 def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
-    if operator.function in library.entries:
+    if operator.python.function in library.entries:
         return None
     if operator.kind is not OperatorKind.KERNEL:
         return {OperatorKind.IMPLICIT: "traced through", OperatorKind.EXPLICIT: "made of operators"}.get(

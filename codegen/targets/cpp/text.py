@@ -326,7 +326,7 @@ class CppPrinter:
             return self._conj(expr)
         values = {name: self.value(value) for name, value in expr.args}
         if function in self.library.entries:
-            parameters = self.library.operators[expr.schema.name].parameters
+            parameters = self.library.operators[expr.schema.name].python.parameters
             given = tuple(values.get(p.name) or self.default(p) for p in parameters)
             return Call(self.needs.entry(function, len(parameters)), given)
         positional = [argument.name for argument in expr.schema.positional]

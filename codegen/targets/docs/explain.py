@@ -26,34 +26,37 @@ def explained(operator: OperatorPlan, shapes: Shapes | None = None) -> str:
 
 def _lines(operator: OperatorPlan, shapes: Shapes | None) -> Iterator[str]:
     yield str(operator.schema)
-    if operator.implementations and operator.implementation.about:
-        yield f"  {operator.implementation.about}"
+    if operator.compute.implementations and operator.compute.implementation.about:
+        yield f"  {operator.compute.implementation.about}"
     yield f"  declared in {_place(operator.source.text.span())}"
     yield from ("", "kernels")
     yield from _kernels(operator)
     facts = list(_facts(operator))
     if facts:
         yield from ("", "facts", *facts)
-    if operator.node is not None or operator.formula_texts:
+    if operator.autograd.node is not None or operator.autograd.formula_texts:
         yield from ("", "formulas", *_formulas(operator))
-    if operator.node is None:
+    if operator.autograd.node is None:
         if operator.kind is OperatorKind.IMPLICIT:
             yield from ("", "no formula: the derivative follows from the operators it calls")
         else:
-            yield from ("", "no formula: not differentiable" if not operator.formula_texts else "not differentiable")
-    for node in operator.nodes:
+            yield from (
+                "",
+                "no formula: not differentiable" if not operator.autograd.formula_texts else "not differentiable",
+            )
+    for node in operator.autograd.nodes:
         yield from ("", f"saved by {node.class_name}", *_saved(operator, node, shapes))
 
 
 def _kernels(operator: OperatorPlan) -> Iterator[str]:
     """Which kernel serves the CPU, and what else there is; the first key in the order of precedence wins."""
-    rows = [(key, str(function), _place(function.span)) for key, function in operator.implementations]
-    if operator.elementwise is not None:
-        text = operator.elementwise.text
+    rows = [(key, str(function), _place(function.span)) for key, function in operator.compute.implementations]
+    if operator.compute.elementwise is not None:
+        text = operator.compute.elementwise.text
         rows[0] = (rows[0][0], " ".join(text.value.split()), _place(text.span()))
-    if operator.composite is not None:
-        text = operator.composite.text
-        rows.append((operator.composite.key, " ".join(text.value.split()), _place(text.span())))
+    if operator.compute.composite is not None:
+        text = operator.compute.composite.text
+        rows.append((operator.compute.composite.key, " ".join(text.value.split()), _place(text.span())))
     width = max((len(key) for key, _, _ in rows), default=0)
     names = max((len(name) for _, name, _ in rows), default=0)
     for number, (key, name, place) in enumerate(rows):
@@ -74,30 +77,30 @@ def _kernels(operator: OperatorPlan) -> Iterator[str]:
 
 
 def _facts(operator: OperatorPlan) -> Iterator[str]:
-    if operator.promotion is not None:
-        yield f"  dtypes: {operator.promotion.text}"
-    if operator.batching is not None:
-        yield f"  vmap: {operator.batching.rule}"
-    if operator.layout is not None:
-        arguments = f"({', '.join(operator.layout.arguments)})" if operator.layout.arguments else ""
-        yield f"  memory: {operator.layout.kind.value}{arguments}"
+    if operator.compute.promotion is not None:
+        yield f"  dtypes: {operator.compute.promotion.text}"
+    if operator.compute.batching is not None:
+        yield f"  vmap: {operator.compute.batching.rule}"
+    if operator.compute.layout is not None:
+        arguments = f"({', '.join(operator.compute.layout.arguments)})" if operator.compute.layout.arguments else ""
+        yield f"  memory: {operator.compute.layout.kind.value}{arguments}"
     if operator.view is not None:
         whose = "each result" if operator.view is ViewKind.MULTI else "the result"
         yield f"  view: {whose} shares memory with its input"
-    if operator.out is not None:
-        yield f"  dtype of out=: {operator.out_dtype.value}"
-    variants = [str(name) for name in (operator.inplace, operator.out) if name is not None]
+    if operator.python.out is not None:
+        yield f"  dtype of out=: {operator.compute.out_dtype.value}"
+    variants = [str(name) for name in (operator.python.inplace, operator.python.out) if name is not None]
     if variants:
         yield f"  variants: {', '.join(variants)}"
 
 
 def _formulas(operator: OperatorPlan) -> Iterator[str]:
-    rows = [(_place(formula.span()), text) for formula, text in operator.formulas]
-    if operator.inplace_node is not None:
-        for gradient in operator.inplace_node.gradients:
+    rows = [(_place(formula.span()), text) for formula, text in operator.autograd.formulas]
+    if operator.autograd.inplace_node is not None:
+        for gradient in operator.autograd.inplace_node.gradients:
             assert gradient.text is not None
             text = f"{', '.join(gradient.names)}: {gradient.text}"
-            rows.append((_place(gradient.text.span()), f"{operator.inplace}  {text}"))
+            rows.append((_place(gradient.text.span()), f"{operator.python.inplace}  {text}"))
     width = max((len(place) for place, _ in rows), default=0)
     for place, text in rows:
         yield f"  {place:<{width}}  {' '.join(text.split())}"

@@ -43,24 +43,24 @@ def _entry(operator: OperatorPlan) -> Mapping[str, Any]:
     facts = []
     if operator.source.signs:
         facts.append(f"written as {', '.join(f'`{use.text}`' for use in operator.source.signs)}")
-    variants = [f"`{name}`" for name in (operator.inplace, operator.out) if name is not None]
+    variants = [f"`{name}`" for name in (operator.python.inplace, operator.python.out) if name is not None]
     if variants:
         facts.append(f"variants: {', '.join(variants)}")
     if operator.view is not None:
         facts.append("a view: the result shares memory with its input")
-    if operator.promotion is not None:
-        facts.append(f"promotion: `{operator.promotion.text}`")
+    if operator.compute.promotion is not None:
+        facts.append(f"promotion: `{operator.compute.promotion.text}`")
     if operator.source.dtypes is not None:
         facts.append(f"takes {', '.join(operator.source.dtypes.kinds)} element types")
-    if operator.node is not None:
-        kept = ", ".join(f"`{variable.name}`" for variable in operator.node.saved)
-        facts.append(f"`{operator.node.class_name}` keeps {kept or 'nothing'}")
+    if operator.autograd.node is not None:
+        kept = ", ".join(f"`{variable.name}`" for variable in operator.autograd.node.saved)
+        facts.append(f"`{operator.autograd.node.class_name}` keeps {kept or 'nothing'}")
     return {
         "name": str(operator.name),
         "schema": str(operator.schema),
         "about": _ABOUT[operator.kind],
         "facts": facts,
-        "formulas": operator.formula_texts,
+        "formulas": operator.autograd.formula_texts,
     }
 
 

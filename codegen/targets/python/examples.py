@@ -59,7 +59,7 @@ def _called(
         place = f"{MODULE}.{source.python_module}.{base.removeprefix(f'{source.python_module}_')}"
     elif source.python_module is None and "function" in source.variants and base not in hidden:
         place = f"{MODULE}.{base}"
-    elif source.variants == {"method"} and arguments and operator.parameters[0].name == "self":
+    elif source.variants == {"method"} and arguments and operator.python.parameters[0].name == "self":
         return f"{arguments[0]}.{base}", arguments[1:]
     return place, arguments
 

@@ -119,18 +119,18 @@ def write_traced(operator: OperatorPlan, traced: TracedPlan, general: str, out: 
     if tests:
         with out.when([any_of(tests)]):
             out.add(general)
-    values = tuple_of([argument(parameter.name) for parameter in operator.parameters])
+    values = tuple_of([argument(parameter.name) for parameter in operator.python.parameters])
     if traced.checks_dtypes:
         usual = [_usual(guard) for guard in traced.usual]
         with out.when([_not(all_of(usual))] if usual else []):
-            out.add(call(f"{operator.function}_op.check_dtypes", (values,)))
-    result = call(f"{operator.function}_op.composite", forwarded(operator.parameters))
+            out.add(call(f"{operator.python.function}_op.check_dtypes", (values,)))
+    result = call(f"{operator.python.function}_op.composite", forwarded(operator.python.parameters))
     if len(operator.schema.returns) > 1:
-        result = call(f"{operator.function}_op.counted", (result,))
+        result = call(f"{operator.python.function}_op.counted", (result,))
     with out.block("try:"):
         out.add(f"return {call('tuple', (result,)) if operator.returns_list else result}")
     with out.block("except Exception as error:"):
-        out.add(f"raise {operator.function}_op.explained(error, {values})")
+        out.add(f"raise {operator.python.function}_op.explained(error, {values})")
 
 
 def _not(test: str) -> str:
@@ -231,7 +231,7 @@ class _Writer:
             else:
                 values.append(_PASSED.get(item.asked, "{0}").format(name))
         with self.out.block("try:"):
-            self.out.add(f"result = {call(f'{self.operator.function}_kernel', values)}")
+            self.out.add(f"result = {call(f'{self.operator.python.function}_kernel', values)}")
         with self.out.block("except Exception:"):
             self.out.add(self.decline)
 
@@ -268,7 +268,7 @@ class _Writer:
             case ResultKind.LIST:
                 self._collect(self._wrapped(results.layout))
             case ResultKind.SEVERAL:
-                out.add(f"out = {self.operator.function}_op.results({list_of(self._several())})")
+                out.add(f"out = {self.operator.python.function}_op.results({list_of(self._several())})")
 
     def _collect(self, element: str) -> None:
         self.out.add(f"out = tuple({comprehension(element, 'array', 'result')})")
@@ -315,7 +315,7 @@ class _Writer:
     # -- history
 
     def _history(self) -> None:
-        history, function = self.fast_path.history, self.operator.function
+        history, function = self.fast_path.history, self.operator.python.function
         if history is None:
             return
         watched = [_WATCHED[self.fast_path.asked(name)].format(argument(name)) for name in history.watched]
@@ -323,7 +323,10 @@ class _Writer:
         match history.kind:
             case HistoryKind.NODE:
                 with self.out.when([asked, "grad_mode.enabled"]):
-                    names, parameters = {item.name for item in self.fast_path.arguments}, self.operator.parameters
+                    names, parameters = (
+                        {item.name for item in self.fast_path.arguments},
+                        self.operator.python.parameters,
+                    )
                     values = [argument(p.name) if p.name in names else default_text(p) for p in parameters]
                     self.out.add(call(f"nodes.record_{function}", ["out", *values]))
             case HistoryKind.UNDIFFERENTIABLE:

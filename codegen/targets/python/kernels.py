@@ -27,7 +27,7 @@ class KernelView:
 
 def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
     """The module of kernels; nothing where no operator is an expression."""
-    operators = [operator for operator in plan.operators if operator.elementwise is not None]
+    operators = [operator for operator in plan.operators if operator.compute.elementwise is not None]
     if not operators:
         return
     used = [step.kernel for operator in operators for step in _steps(operator) if step.kernel is not None]
@@ -41,18 +41,18 @@ def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
 
 def kernel_view(operator: OperatorPlan, printer: PythonPrinter) -> KernelView:
     """The kernel of an operator that is an expression."""
-    assert operator.elementwise is not None
+    assert operator.compute.elementwise is not None
     parameters = [
         f"{argument(each.name)}: Any" + ("" if each.default is None else f" = {default_text(each)}")
-        for each in operator.parameters
+        for each in operator.python.parameters
     ]
-    head = function_head(operator.implementation.name, parameters, "Any")
-    return KernelView(head, _Body(operator.elementwise, printer).text())
+    head = function_head(operator.compute.implementation.name, parameters, "Any")
+    return KernelView(head, _Body(operator.compute.elementwise, printer).text())
 
 
 def _steps(operator: OperatorPlan) -> tuple[ElementStep, ...]:
-    assert operator.elementwise is not None
-    return operator.elementwise.steps
+    assert operator.compute.elementwise is not None
+    return operator.compute.elementwise.steps
 
 
 class _Body:

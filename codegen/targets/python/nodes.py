@@ -61,7 +61,7 @@ def node_view(operator: OperatorPlan, node: NodePlan, function: str, printer: Py
         apply.text,
         release.text,
         properties.text,
-        function_head(f"record_{function}", ["out", *in_schema_order(operator.parameters)]),
+        function_head(f"record_{function}", ["out", *in_schema_order(operator.python.parameters)]),
         record.text,
     )
 

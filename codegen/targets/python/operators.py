@@ -49,14 +49,14 @@ def operator_view(
     operator: OperatorPlan, printer: PythonPrinter, namespace: str, signs: Sequence[SignPlan] = ()
 ) -> OperatorView:
     """The callable of an operator, and what stands beside it."""
-    out, schema = "out=None" if operator.out is not None else None, str(operator.schema)
+    out, schema = "out=None" if operator.python.out is not None else None, str(operator.schema)
     kernel = None
-    if operator.fast_path is not None:
-        function = operator.implementation
-        kernel = f"{operator.function}_kernel = {_deferred(function)}"
+    if operator.compute.fast_path is not None:
+        function = operator.compute.implementation
+        kernel = f"{operator.python.function}_kernel = {_deferred(function)}"
     return OperatorView(
-        operator.function,
-        _functions(operator.function, operator.parameters, out, _body(operator), docstring(schema)),
+        operator.python.function,
+        _functions(operator.python.function, operator.python.parameters, out, _body(operator), docstring(schema)),
         _object(operator, literal(schema), namespace),
         kernel,
         _jvp(operator, printer),
@@ -79,21 +79,21 @@ def _sign(operator: OperatorPlan, sign: SignPlan) -> FunctionView:
 
 def _body(operator: OperatorPlan) -> Lines:
     out = Lines()
-    if operator.out is not None:
+    if operator.python.out is not None:
         with out.when(["out is not None"]):
             out.add(_call_of_out(operator))
-    general = f"return {call(f'{operator.function}_op', forwarded(operator.parameters, exact=True))}"
-    if operator.traced is not None:
-        write_traced(operator, operator.traced, general, out)
+    general = f"return {call(f'{operator.python.function}_op', forwarded(operator.python.parameters, exact=True))}"
+    if operator.compute.traced is not None:
+        write_traced(operator, operator.compute.traced, general, out)
         return out
-    if operator.fast_path is not None:
-        write_fast_path(operator, operator.fast_path, general, out)
+    if operator.compute.fast_path is not None:
+        write_fast_path(operator, operator.compute.fast_path, general, out)
     out.add(general)
     return out
 
 
 def _call_of_out(operator: OperatorPlan) -> str:
-    return f"return {call(f'{operator.function}_op.out', ['out', *in_schema_order(operator.parameters)])}"
+    return f"return {call(f'{operator.python.function}_op.out', ['out', *in_schema_order(operator.python.parameters)])}"
 
 
 def _functions(
@@ -117,9 +117,9 @@ def _functions(
 
 def _object(operator: OperatorPlan, schema: str, namespace: str) -> str:
     """The Operator, an argument on each line."""
-    arguments = [schema, operator.function, *_options(operator, namespace)]
+    arguments = [schema, operator.python.function, *_options(operator, namespace)]
     lines = [f"{STEP}{text}," for text in arguments]
-    return "\n".join([f"{operator.function}_op = Operator(", *lines, ")"])
+    return "\n".join([f"{operator.python.function}_op = Operator(", *lines, ")"])
 
 
 def _deferred(function: PythonFunction) -> str:
@@ -129,58 +129,58 @@ def _deferred(function: PythonFunction) -> str:
 
 def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     """Keyword arguments of the Operator object: what its general path has to know."""
-    kernels = [(literal(key), _deferred(function)) for key, function in operator.implementations]
-    if operator.composite is not None:
-        kernels = [(literal(operator.composite.key), f"composite_{operator.function}")]
+    kernels = [(literal(key), _deferred(function)) for key, function in operator.compute.implementations]
+    if operator.compute.composite is not None:
+        kernels = [(literal(operator.compute.composite.key), f"composite_{operator.python.function}")]
     options: list[str] = [f"kernels={dictionary(kernels)}"]
     if namespace != BUILT_IN_NAMESPACE:
         options.append(f"namespace={literal(namespace)}")
-    names = [parameter.name for parameter in operator.parameters]
-    if operator.promotion is not None:
-        named = operator.promotion.arguments
-        options.append(_option("promotion", (operator.promotion.kind.value, named)))
+    names = [parameter.name for parameter in operator.python.parameters]
+    if operator.compute.promotion is not None:
+        named = operator.compute.promotion.arguments
+        options.append(_option("promotion", (operator.compute.promotion.kind.value, named)))
     limit = operator.source.dtypes
     if limit is not None:
         options.append(_option("dtypes", (limit.kinds, limit.arguments, limit.error)))
-    if operator.node is not None:
-        options.append(_option("record", operator.function))
-        options.append(_option("differentiable", tuple(edge.name for edge in operator.node.edges)))
-    elif operator.never_differentiable:
+    if operator.autograd.node is not None:
+        options.append(_option("record", operator.python.function))
+        options.append(_option("differentiable", tuple(edge.name for edge in operator.autograd.node.edges)))
+    elif operator.autograd.never_differentiable:
         options.append("never_differentiable=True")
-    if operator.inplace_node is not None and operator.inplace is not None:
-        options.append(_option("record_inplace", operator.inplace_function))
-    if operator.forward is not None:
-        options.append(f"jvp=jvp_{operator.function}")
-    if operator.unimplemented:
-        options.append(_option("unimplemented", dict(operator.unimplemented)))
-    if operator.factors:
-        options.append(_option("factors", operator.factors))
+    if operator.autograd.inplace_node is not None and operator.python.inplace is not None:
+        options.append(_option("record_inplace", operator.python.inplace_function))
+    if operator.autograd.forward is not None:
+        options.append(f"jvp=jvp_{operator.python.function}")
+    if operator.autograd.unimplemented:
+        options.append(_option("unimplemented", dict(operator.autograd.unimplemented)))
+    if operator.autograd.factors:
+        options.append(_option("factors", operator.autograd.factors))
     if operator.view is not None:
         options.append(_option("view", operator.view.value))
-    if operator.saves_self:
+    if operator.autograd.saves_self:
         options.append("saves_self=True")
     numbers = _numbers(operator)
     if numbers:
         options.append(_option("numbers", numbers))
-    if operator.in_float32:
+    if operator.compute.in_float32:
         options.append("in_float32=True")
-    if operator.batching is not None:
-        batching = operator.batching
+    if operator.compute.batching is not None:
+        batching = operator.compute.batching
         options.append(_option("batching", (batching.rule, batching.tensors, batching.dims)))
-    if operator.exclusive:
+    if operator.compute.exclusive:
         options.append("exclusive=True")
-    if operator.one_value:
+    if operator.compute.one_value:
         options.append("one_value=True")
-    if operator.old_orders:
-        options.append(_option("old_orders", operator.old_orders))
-    if operator.numbers_as_tensors:
+    if operator.python.old_orders:
+        options.append(_option("old_orders", operator.python.old_orders))
+    if operator.python.numbers_as_tensors:
         options.append("numbers_as_tensors=True")
-    if operator.of_tensors is not None:
-        options.append(_option("of_tensors", str(operator.of_tensors)))
-    if operator.out is not None:
-        options.append(_option("out_dtype", operator.out_dtype.value))
-    if operator.layout is not None:
-        layout = operator.layout
+    if operator.python.of_tensors is not None:
+        options.append(_option("of_tensors", str(operator.python.of_tensors)))
+    if operator.python.out is not None:
+        options.append(_option("out_dtype", operator.compute.out_dtype.value))
+    if operator.compute.layout is not None:
+        layout = operator.compute.layout
         positions = tuple(names.index(name) for name in layout.arguments)
         options.append(_option("layout", (layout.kind.value, positions, layout.results)))
     return options
@@ -192,7 +192,7 @@ def _option(name: str, value: object) -> str:
 
 def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
     """The numbers that become elements of integer dtypes before the kernel sees them, and whether they wrap around."""
-    return tuple((name, kind.value) for name, kind in operator.numbers if kind is not NumberKind.AS_IS)
+    return tuple((name, kind.value) for name, kind in operator.compute.numbers if kind is not NumberKind.AS_IS)
 
 
 # -- formulas over other operators
@@ -200,19 +200,19 @@ def _numbers(operator: OperatorPlan) -> tuple[tuple[str, bool], ...]:
 
 def _composite(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
     """The function on Tensors that a formula is."""
-    composite = operator.composite
+    composite = operator.compute.composite
     if composite is None:
         return None
     out = Lines()
     out.comment(composite.source)
     if composite.lists:
         _each(composite, printer, out)
-        return _function(f"composite_{operator.function}", signature(operator.parameters, None), out)
+        return _function(f"composite_{operator.python.function}", signature(operator.python.parameters, None), out)
     value = printer.bare(composite.tree)
     if len(operator.schema.returns) > 1:
-        value = call(f"{operator.function}_op.results", (value,))
+        value = call(f"{operator.python.function}_op.results", (value,))
     out.add(f"return {value}")
-    return _function(f"composite_{operator.function}", signature(operator.parameters, None), out)
+    return _function(f"composite_{operator.python.function}", signature(operator.python.parameters, None), out)
 
 
 def _each(composite: CompositePlan, printer: PythonPrinter, out: Lines) -> None:
@@ -233,10 +233,10 @@ def _each(composite: CompositePlan, printer: PythonPrinter, out: Lines) -> None:
 
 
 def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
-    forward = operator.forward
+    forward = operator.autograd.forward
     if forward is None:
         return None
-    names = [argument(parameter.name) for parameter in operator.parameters]
+    names = [argument(parameter.name) for parameter in operator.python.parameters]
     tangents = [f"{argument(tangent.name)}_t" for tangent in forward.tangents]
     out = Lines()
     _write_results(operator, forward, out)
@@ -252,7 +252,7 @@ def _jvp(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
             for index in formula.outputs:
                 parts[index] = f"tangent_{index}"
     out.add(f"return {parts[0] if count == 1 else tuple_of(parts)}")
-    return _function(f"jvp_{operator.function}", ["out", *names, *tangents], out)
+    return _function(f"jvp_{operator.python.function}", ["out", *names, *tangents], out)
 
 
 def _write_results(operator: OperatorPlan, forward: ForwardPlan, out: Lines) -> None:
@@ -272,12 +272,14 @@ def _write_results(operator: OperatorPlan, forward: ForwardPlan, out: Lines) -> 
 
 def _variants(operator: OperatorPlan) -> list[FunctionView]:
     functions: list[FunctionView] = []
-    if operator.inplace_function is not None:
+    if operator.python.inplace_function is not None:
         body = Lines()
-        body.add(f"return {call(f'{operator.function}_op.inplace', in_schema_order(operator.parameters))}")
-        functions += _functions(operator.inplace_function, operator.parameters, None, body)
-    if operator.out_function is not None:
+        body.add(
+            f"return {call(f'{operator.python.function}_op.inplace', in_schema_order(operator.python.parameters))}"
+        )
+        functions += _functions(operator.python.inplace_function, operator.python.parameters, None, body)
+    if operator.python.out_function is not None:
         body = Lines()
         body.add(_call_of_out(operator))
-        functions += _functions(operator.out_function, operator.parameters, "out", body)
+        functions += _functions(operator.python.out_function, operator.python.parameters, "out", body)
     return functions

@@ -178,7 +178,7 @@ def sign_view(sign: SignPlan) -> SignView:
 def write_sign(operator: OperatorPlan, sign: SignPlan, out: Lines) -> None:
     """The function of a sign that takes the fast path of an operator, for which it needs no call."""
     assert sign.fast_path is not None
-    general = f"return {operator.function}_op(self, other)"
+    general = f"return {operator.python.function}_op(self, other)"
     write_fast_path(operator, sign.fast_path, general, out)
     out.add("kind = type(other)")
     with out.when(["kind in plain"]):

@@ -124,7 +124,7 @@ class _Results:
         fields = tuple(f"{name}: {type}" for name, type in zip(names, types, strict=True))
         name = python(operator.name.base)
         if self._classes.setdefault(name, fields) != fields:
-            name = operator.function
+            name = operator.python.function
             self._classes[name] = fields
         return f"_results.{name}"
 
@@ -168,7 +168,7 @@ def _spread_parameters(parameters: Sequence[ParameterPlan], extra: Sequence[str]
 
 def _extra(operator: OperatorPlan) -> list[str]:
     extra = []
-    if operator.out is not None:
+    if operator.python.out is not None:
         out = "Tensor" if len(operator.schema.returns) == 1 else "Sequence[Tensor]"
         extra.append(f"out: {out} | None = None")
     if operator.schema.is_factory:
@@ -178,8 +178,8 @@ def _extra(operator: OperatorPlan) -> list[str]:
 
 def _signatures(operator: OperatorPlan, functional: bool) -> list[tuple[str, ...]]:
     extra = _extra(operator) if functional else []
-    overloads = [_parameters(operator.parameters, extra)]
-    spread = _spread_parameters(operator.parameters, extra)
+    overloads = [_parameters(operator.python.parameters, extra)]
+    spread = _spread_parameters(operator.python.parameters, extra)
     return overloads if spread is None else [*overloads, spread]
 
 
@@ -190,9 +190,9 @@ def _grouped_functions(plan: Plan, results: _Results) -> dict[str, list[Signatur
         for parameters in _signatures(operator, functional=True):
             grouped.setdefault(python(operator.name.base), []).append((parameters, results.annotation(operator)))
     for operator in plan.operators:
-        if operator.inplace is not None:
+        if operator.python.inplace is not None:
             for parameters in _signatures(operator, functional=False):
-                grouped.setdefault(operator.inplace.base, []).append((parameters, "Tensor"))
+                grouped.setdefault(operator.python.inplace.base, []).append((parameters, "Tensor"))
     return grouped
 
 
@@ -211,8 +211,8 @@ def _grouped_methods(plan: Plan, results: _Results) -> dict[str, list[Signature]
         if operator.name.base in methods:
             add(operator.name.base, operator, results.annotation(operator), functional=True)
     for operator in plan.operators:
-        if operator.inplace is not None:
-            add(operator.inplace.base, operator, "Tensor", functional=False)
+        if operator.python.inplace is not None:
+            add(operator.python.inplace.base, operator, "Tensor", functional=False)
     return grouped
 
 

@@ -42,7 +42,9 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     for sign in plan.signs:
         if sign.tensor is not None:
             signs.setdefault(sign.tensor, []).append(sign)
-    operators = [operator_view(o, forward_printer, plan.namespace, signs.get(o.function, ())) for o in plan.operators]
+    operators = [
+        operator_view(o, forward_printer, plan.namespace, signs.get(o.python.function, ())) for o in plan.operators
+    ]
     packets = list(map(packet_view, plan.packets))
     based = plan.functions.base is not None
     yield "nodes.py", render("nodes.py.j2", nodes=nodes, imports=import_lines(node_printer.modules), based=based)
@@ -66,7 +68,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield "methods.py", render("methods.py.j2", signs=[sign_view(sign) for sign in plan.signs], methods=methods)
     package = None if plan.namespace == BUILT_IN_NAMESPACE else paths.package
     yield "registry.py", render("registry.py.j2", operators=[_registry_entry(o, package) for o in plan.operators])
-    yield "guards.py", render("guards.py.j2", operators=[_guards(o) for o in plan.operators if o.guards])
+    yield "guards.py", render("guards.py.j2", operators=[_guards(o) for o in plan.operators if o.compute.guards])
     yield (
         "__init__.py",
         render(
@@ -90,7 +92,7 @@ def _docstrings(plan: Plan, paths: Paths) -> Iterator[str]:
     with_examples = paths.library is None
     results = read_results(paths.examples) if with_examples else {}
     hidden = _hidden(paths) if with_examples else frozenset()
-    operators = {operator.function: operator for operator in plan.operators}
+    operators = {operator.python.function: operator for operator in plan.operators}
     for packet in plan.packets:
         overloads = plan_documentation(packet, operators)
         called = [each.operator for each in overloads if with_examples and not each.is_variant]
@@ -105,21 +107,21 @@ def _hidden(paths: Paths) -> frozenset[str]:
 
 
 def _nodes(operator: OperatorPlan, printer: PythonPrinter) -> Iterator[NodeView]:
-    if operator.node is not None:
-        yield node_view(operator, operator.node, operator.function, printer)
-    if operator.inplace_node is not None and operator.inplace_function is not None:
-        yield node_view(operator, operator.inplace_node, operator.inplace_function, printer)
-    for key, node in operator.keyed_nodes:
-        yield node_view(operator, node, f"{operator.function}_{key}", printer)
+    if operator.autograd.node is not None:
+        yield node_view(operator, operator.autograd.node, operator.python.function, printer)
+    if operator.autograd.inplace_node is not None and operator.python.inplace_function is not None:
+        yield node_view(operator, operator.autograd.inplace_node, operator.python.inplace_function, printer)
+    for key, node in operator.autograd.keyed_nodes:
+        yield node_view(operator, node, f"{operator.python.function}_{key}", printer)
 
 
 def _modules(plan: Plan) -> set[str]:
-    return {function.module for operator in plan.operators for _, function in operator.implementations}
+    return {function.module for operator in plan.operators for _, function in operator.compute.implementations}
 
 
 def _guards(operator: OperatorPlan) -> str:
-    guards = tuple((guard.kind.value, *guard.arguments) for guard in operator.guards)
-    return f"{literal(operator.function)}: {literal(guards)},"
+    guards = tuple((guard.kind.value, *guard.arguments) for guard in operator.compute.guards)
+    return f"{literal(operator.python.function)}: {literal(guards)},"
 
 
 def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamespace:
@@ -128,13 +130,13 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
     fields = {
         "name": str(operator.name),
         "schema": str(operator.schema),
-        "function": operator.function,
-        "differentiable": operator.differentiable,
+        "function": operator.python.function,
+        "differentiable": operator.autograd.differentiable,
         "composite": operator.kind is OperatorKind.IMPLICIT,
-        "node": None if operator.node is None else operator.node.class_name,
-        "inplace": None if operator.inplace is None else str(operator.inplace),
-        "out": None if operator.out is None else str(operator.out),
-        "forward": operator.forward is not None,
+        "node": None if operator.autograd.node is None else operator.autograd.node.class_name,
+        "inplace": None if operator.python.inplace is None else str(operator.python.inplace),
+        "out": None if operator.python.out is None else str(operator.python.out),
+        "forward": operator.autograd.forward is not None,
         "pointwise": "pointwise" in source.tags,
         "random": source.is_random,
         "may_alias": "maybe_aliasing_or_mutating" in source.tags,
@@ -152,7 +154,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
 
 
 def _joint_arguments(operator: OperatorPlan) -> tuple[tuple[str, ...], ...]:
-    gradients = () if operator.node is None else operator.node.gradients
+    gradients = () if operator.autograd.node is None else operator.autograd.node.gradients
     return tuple(each.names for each in gradients if len(each.names) > 1)
 
 

@@ -63,13 +63,13 @@ def test_rule(
     planned: Callable[..., Plan], schema: str, kernel: str, line: str, expected: tuple[object, ...] | None
 ) -> None:
     plan = planned(f"- func: {schema}\n  dispatch: {{CPU: {kernel}}}\n  {line}\n", "[]", "", KERNELS)
-    found = plan.operators[0].batching
+    found = plan.operators[0].compute.batching
     assert (None if found is None else (found.rule, found.tensors, found.dims)) == expected
 
 
 def test_a_composite_operator_needs_no_rule(planned: Callable[..., Plan]) -> None:
     plan = planned("- func: f(Tensor self) -> Tensor\n", "[]", composites="def f(self): return self\n")
-    assert plan.operators[0].batching is None
+    assert plan.operators[0].compute.batching is None
 
 
 def test_private_functions_are_no_rules(analysed: Callable[..., Result], small_paths: Paths) -> None:

@@ -89,7 +89,7 @@ def node_of(planned: Callable[..., Plan], schema: str, *formulas: str) -> NodePl
         HELPERS,
         KERNELS,
     )
-    node = plan.operators[-1].node
+    node = plan.operators[-1].autograd.node
     assert node is not None
     return node
 
@@ -214,8 +214,8 @@ def test_views_variants_and_packets(planned: Callable[..., Plan]) -> None:
     plan = planned(functions, FORMULAS, HELPERS, KERNELS)
     operators = {str(operator.name): operator for operator in plan.operators}
     assert {name for name, operator in operators.items() if operator.view is ViewKind.SINGLE} == {"expand", "conj"}
-    assert (str(operators["neg"].inplace), str(operators["neg"].out)) == ("neg_", "neg.out")
-    assert operators["conj"].inplace is None
+    assert (str(operators["neg"].python.inplace), str(operators["neg"].python.out)) == ("neg_", "neg.out")
+    assert operators["conj"].python.inplace is None
     packets = {packet.base: packet for packet in plan.packets}
     assert packets["mul"].overloads == (("Tensor", "mul_Tensor"), ("Scalar", "mul_Scalar"))
     assert packets["expand"].is_method
@@ -227,7 +227,7 @@ def test_formulas_of_another_key_are_checked_and_the_default_is_planned(analysed
     formulas = FORMULAS.replace("- name: neg(Tensor self) -> Tensor\n  self: -grad\n", block)
     plan = analysed(BASE, formulas, HELPERS, KERNELS).plan
     assert plan is not None
-    assert plan.operators[2].node is not None
+    assert plan.operators[2].autograd.node is not None
     broken = formulas.replace("      self: -grad\n", "      self: -grad\n    AutogradCUDA:\n      self: -grd\n")
     assert [item.message for item in analysed(BASE, broken, HELPERS, KERNELS).diagnostics.items] == [
         "unknown name 'grd'"
@@ -271,7 +271,7 @@ def test_the_kernel_for_the_cpu_is_chosen_once(
     (operator,) = plan.operators
     assert operator.kind is kind
     if kernel is not None:
-        assert operator.implementation.name == kernel
+        assert operator.compute.implementation.name == kernel
     files = dict(emit(small_paths, plan))
     straight = [line for line in files["operators.py"].splitlines() if line.startswith("f_default_kernel = ")]
     assert straight == (['f_default_kernel = deferred(small_kernels, "one")'] if kind is OperatorKind.KERNEL else [])

@@ -19,7 +19,7 @@ assert PLAN is not None
 KERNELS = with_expressions(
     Native(NativeKernels.read(*PATHS.native_kernels)).with_numpy(PLAN.operators), PLAN.operators
 ).core
-EXPRESSIONS = {str(each.name): each for each in PLAN.operators if each.elementwise is not None}
+EXPRESSIONS = {str(each.name): each for each in PLAN.operators if each.compute.elementwise is not None}
 
 
 def functors(written: Written | None) -> Iterator[WrittenFunctor]:
@@ -31,7 +31,7 @@ def functors(written: Written | None) -> Iterator[WrittenFunctor]:
 
 
 def functors_of(operator: OperatorPlan) -> list[WrittenFunctor]:
-    return list(functors(KERNELS.written.get(operator.implementation.name)))
+    return list(functors(KERNELS.written.get(operator.compute.implementation.name)))
 
 
 def takes_complex(functor: WrittenFunctor) -> bool:
@@ -58,7 +58,7 @@ def test_which_operators_have_loops_of_complex_numbers() -> None:
 
 def test_what_is_of_real_numbers_has_none() -> None:
     """The entry says so, or it follows from an expression that is not holomorphic; or NumPy has no such function."""
-    plans = {name: operator.elementwise for name, operator in EXPRESSIONS.items()}
+    plans = {name: operator.compute.elementwise for name, operator in EXPRESSIONS.items()}
     for name in ("relu", "softplus", "log_sigmoid", "logit", "xlogy.Tensor", "leaky_relu", "softshrink"):
         plan = plans.get(name)
         assert plan is None or not plan.of_complex, name
@@ -69,7 +69,7 @@ def test_what_is_of_real_numbers_has_none() -> None:
 
 
 def test_steps_of_real_numbers_are_known_by_the_tree() -> None:
-    plan = EXPRESSIONS["lerp.Tensor"].elementwise
+    plan = EXPRESSIONS["lerp.Tensor"].compute.elementwise
     assert plan is not None
     known = {step.kernel.name: (step.of_reals, step.gives_real) for step in plan.steps if step.kernel is not None}
     assert known["magnitude"] == (False, True)

@@ -21,13 +21,13 @@ PATHS = project_paths()
 PLAN = own_analysis().plan
 assert PLAN is not None
 KERNELS = with_expressions(Native(NativeKernels.read(*PATHS.native_kernels)), PLAN.operators).core
-OPERATORS = {operator.function: operator for operator in PLAN.operators}
+OPERATORS = {operator.python.function: operator for operator in PLAN.operators}
 BY_NAME = {operator.name: operator for operator in PLAN.operators}
 
 
 def fused(operator: OperatorPlan, gradient: int = 0, without: str = "") -> FusedFormula | None:
-    assert operator.node is not None
-    tree = operator.node.gradients[gradient].tree
+    assert operator.autograd.node is not None
+    tree = operator.autograd.node.gradients[gradient].tree
     assert tree is not None
     functors = {name: count for name, count in KERNELS.functors.items() if name != without}
     return fuse(tree, BY_NAME, Native(replace(KERNELS, functors=functors)))
@@ -55,9 +55,9 @@ def test_what_is_written_twice_is_computed_once() -> None:
 
 def test_a_result_never_takes_the_place_of_its_operands() -> None:
     for operator in OPERATORS.values():
-        gradients = range(len(operator.node.gradients)) if operator.node is not None else ()
+        gradients = range(len(operator.autograd.node.gradients)) if operator.autograd.node is not None else ()
         for gradient in gradients:
-            if operator.node is None or operator.node.gradients[gradient].tree is None:
+            if operator.autograd.node is None or operator.autograd.node.gradients[gradient].tree is None:
                 continue
             formula = fused(operator, gradient)
             if formula is None:
@@ -153,13 +153,18 @@ def test_one_kernel_alone_is_a_statement() -> None:
 
 def test_what_is_refused_for_some_arguments_is_no_part_of_a_loop() -> None:
     refusing = {
-        str(operator.name): operator.implementation.name
+        str(operator.name): operator.compute.implementation.name
         for operator in BY_NAME.values()
-        if operator.elementwise is not None and operator.elementwise.requirements
+        if operator.compute.elementwise is not None and operator.compute.elementwise.requirements
     }
-    trees = [operator.composite.tree for operator in BY_NAME.values() if operator.composite is not None]
+    trees = [operator.compute.composite.tree for operator in BY_NAME.values() if operator.compute.composite is not None]
     for operator in BY_NAME.values():
-        trees += [gradient.tree for node in operator.nodes for gradient in node.gradients if gradient.tree is not None]
+        trees += [
+            gradient.tree
+            for node in operator.autograd.nodes
+            for gradient in node.gradients
+            if gradient.tree is not None
+        ]
     called = set()
     for tree in trees:
         for part in walk(tree):
@@ -178,7 +183,7 @@ def ways(way: Way) -> object:
 
 
 def way_of(function: str) -> Way:
-    plan = OPERATORS[function].elementwise
+    plan = OPERATORS[function].compute.elementwise
     assert plan is not None
     return plan.way
 

@@ -55,8 +55,8 @@ def test_each_gradient_of_python_has_its_formula_above_it(plan: Plan) -> None:
     derived = {
         text.value
         for operator in plan.operators
-        if operator.elementwise is not None
-        for text, _ in operator.formulas
+        if operator.compute.elementwise is not None
+        for text, _ in operator.autograd.formulas
         if text.file.path == "native_functions.yaml"
     }
     yaml = (ROOT / "derivatives.yaml").read_text(encoding="utf-8").splitlines()
@@ -74,7 +74,7 @@ def test_each_gradient_of_python_has_its_formula_above_it(plan: Plan) -> None:
 
 
 def test_each_jvp_has_its_formula_above_it(plan: Plan) -> None:
-    forwards = [operator.forward for operator in plan.operators if operator.forward is not None]
+    forwards = [operator.autograd.forward for operator in plan.operators if operator.autograd.forward is not None]
     comments = FORMULA.findall((GENERATED / "operators.py").read_text(encoding="utf-8"))
     assert len(comments) == sum(len(forward.formulas) for forward in forwards) > 200
 

@@ -52,11 +52,11 @@ def test_all_such_composites_are_here() -> None:
     every = with_expressions(kernels, plan.operators)
     found = set()
     for operator in plan.operators:
-        if operator.composite is None or operator.composite.lists:
+        if operator.compute.composite is None or operator.compute.composite.lists:
             continue
-        parts = (fuse(part, known, every) for part in walk(operator.composite.tree))
+        parts = (fuse(part, known, every) for part in walk(operator.compute.composite.tree))
         if any(formula is not None and len(formula.steps) > 1 for formula in parts):
-            found.add(operator.function)
+            found.add(operator.python.function)
     assert found == set(CALLS)
 
 

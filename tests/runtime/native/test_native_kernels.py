@@ -52,17 +52,19 @@ SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5
 def element_wise() -> Iterator[OperatorPlan]:
     """The operators with such a kernel whose arguments are Tensors, numbers, bools and what has a default."""
     for operator in PLAN.operators:
-        parameters = list(operator.parameters)
-        if operator.fast_path is None:
+        parameters = list(operator.python.parameters)
+        if operator.compute.fast_path is None:
             continue
-        entry = KernelEntry(operator, operator.fast_path, operator.function, None, KERNELS, LIBRARY, Needs())
+        entry = KernelEntry(
+            operator, operator.compute.fast_path, operator.python.function, None, KERNELS, LIBRARY, Needs()
+        )
         if entry.native_kernel() is None:
             continue
         if all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in parameters):
             yield operator
 
 
-OPERATORS = {operator.function: operator for operator in element_wise()}
+OPERATORS = {operator.python.function: operator for operator in element_wise()}
 
 
 def values(shape: tuple[int, ...], dtype: str, seed: int) -> Array:
@@ -149,7 +151,7 @@ CROSSING = frozenset(("silu_backward_default", "mish_backward_default", "logadde
 
 def in_double(operator: OperatorPlan, arguments: list[Any], named: dict[str, Any]) -> Array:
     """The result of the function in Python with the Tensors in double precision, in single precision again."""
-    entry = getattr(operators, operator.function)
+    entry = getattr(operators, operator.python.function)
     longer = [a.double() if isinstance(a, gradwright.Tensor) else a for a in arguments]
     with np.errstate(all="ignore"):
         return np.asarray(entry.__wrapped__(*longer, **named)._array.astype(np.float32))
@@ -181,7 +183,7 @@ def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Gene
     """One call, native and in Python."""
     arguments: list[Any] = []
     named: dict[str, Any] = {}
-    for parameter in operator.parameters:
+    for parameter in operator.python.parameters:
         if parameter.type == TENSOR:
             array = next(arrays)
             if operator.name.base == "where" and parameter.name == "condition":
@@ -202,7 +204,7 @@ def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Gene
             arguments.append(bool(random.integers(2)))
         else:
             break
-    entry = getattr(operators, operator.function)
+    entry = getattr(operators, operator.python.function)
     try:
         wanted = entry.__wrapped__(*arguments, **named)
     except Exception as error:
@@ -211,7 +213,7 @@ def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Gene
         return
     got = entry(*arguments, **named)
     result = wanted._array
-    if operator.function in ROUGH and result.dtype == np.float32:
+    if operator.python.function in ROUGH and result.dtype == np.float32:
         # The nearer of two: numbers below the smallest normal one are lost in single precision.
         other = in_double(operator, arguments, named)
         with np.errstate(all="ignore"):
@@ -219,7 +221,7 @@ def call(operator: OperatorPlan, arrays: Iterator[Array], random: np.random.Gene
         nearer_array = np.empty_like(result)
         nearer_array[...] = nearer
         result = nearer_array
-    check_equal(operator.function, got._array, result, [*arguments, *named.values()])
+    check_equal(operator.python.function, got._array, result, [*arguments, *named.values()])
 
 
 def combinations(count: int) -> Iterator[tuple[str, ...]]:
@@ -235,7 +237,7 @@ def combinations(count: int) -> Iterator[tuple[str, ...]]:
 def test_native_kernels_are_pythons(function: str) -> None:
     operator = OPERATORS[function]
     random = np.random.default_rng(7)
-    count = sum(parameter.type == TENSOR for parameter in operator.parameters)
+    count = sum(parameter.type == TENSOR for parameter in operator.python.parameters)
     for dtype in DTYPES:
         for number, forms in enumerate(combinations(count)):
             if count > 1 and dtype not in ("f4", "f8") and number % 5:
@@ -332,13 +334,17 @@ def fused_nodes() -> dict[str, OperatorPlan]:
     known = {operator.name: operator for operator in PLAN.operators}
     found = {}
     for operator in PLAN.operators:
-        if not all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in operator.parameters):
+        if not all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in operator.python.parameters):
             continue
-        trees = [] if operator.node is None else [g.tree for g in operator.node.gradients if g.tree is not None]
+        trees = (
+            []
+            if operator.autograd.node is None
+            else [g.tree for g in operator.autograd.node.gradients if g.tree is not None]
+        )
         formulas = [fuse(part, known, NATIVE) for tree in trees for part in walk(tree) if part.type == TENSOR]
         # Those of one kernel run as a loop over large arrays alone: see test_native_memory.py.
         if has_entry(operator, KERNELS) and any(formula and len(formula.steps) > 1 for formula in formulas):
-            found[operator.function] = operator
+            found[operator.python.function] = operator
     return found
 
 
@@ -347,9 +353,9 @@ FUSED = fused_nodes()
 
 def example(operator: OperatorPlan, shape: tuple[int, ...], dtype: str) -> tuple[list[Any], list[Any]]:
     """Arguments, and those of them that require grad."""
-    random = np.random.default_rng(len(operator.function))
+    random = np.random.default_rng(len(operator.python.function))
     arguments: list[Any] = []
-    for parameter in operator.parameters:
+    for parameter in operator.python.parameters:
         if parameter.keyword_only:
             break
         if parameter.type == TENSOR:
