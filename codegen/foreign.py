@@ -15,6 +15,7 @@ from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite, resolve_composite
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
+from codegen.dispatch_keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from codegen.formula.typed import Variable, VariableKind, formula_type, walk
 from codegen.python_source import FunctionIndex
 from codegen.read.implied import layout_rule, samples_of
@@ -153,14 +154,10 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
     composite = mine.composite
     if composite is not None:
         composite = replace(composite, explicit=differentiated)
-    elif (
-        mine.elementwise is None
-        and differentiated
-        and not any(line.key != "CompositeImplicitAutograd" for line in dispatch)
-    ):
+    elif mine.elementwise is None and differentiated and not any(line.key != COMPOSITE_IMPLICIT for line in dispatch):
         # It has a formula here, which a composite function that is traced through would never come to use.
         name = dispatch[0].kernel if dispatch else _composite_name(mine)
-        dispatch = (DispatchEntry("CompositeExplicitAutograd", name, function.text.span(0, 1)),)
+        dispatch = (DispatchEntry(COMPOSITE_EXPLICIT, name, function.text.span(0, 1)),)
     return replace(
         function,
         dispatch=dispatch,
@@ -205,7 +202,7 @@ def _with_functional_variants(functions: Sequence[NativeFunction]) -> tuple[Nati
     declared = {str(function.name) for function in functions}
     made = []
     for function in functions:
-        explicit = DispatchEntry("CompositeExplicitAutograd", _composite_name(function), function.text.span(0, 1))
+        explicit = DispatchEntry(COMPOSITE_EXPLICIT, _composite_name(function), function.text.span(0, 1))
         for name, _ in function.autogen:
             variant = name.is_inplace or name.overload.endswith("out")
             if str(name) not in declared and function.schema.writes and not variant:

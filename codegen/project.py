@@ -32,9 +32,10 @@ from pathlib import Path
 from typing import Any
 
 from codegen.codes import Code
+from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths, toml_text
 from codegen.source import Diagnostics, SourceFile, Span
-from codegen.words import AUTOGRAD_KEYS, BUILT_IN_NAMESPACE, KERNEL_KEYS, Hint, did_you_mean
+from codegen.words import BUILT_IN_NAMESPACE, Hint, did_you_mean
 
 SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")

@@ -1,4 +1,4 @@
-"""The closed sets of words that the YAML files may use: dispatch keys, tags, variants, kinds of values."""
+"""The closed sets of words that the YAML files may use: tags, variants, kinds of values."""
 
 from __future__ import annotations
 
@@ -7,49 +7,6 @@ import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-
-BACKENDS = (
-    "CPU", "CUDA", "HIP", "XLA", "MTIA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "Meta",
-    "PrivateUse1", "PrivateUse2", "PrivateUse3",
-)  # fmt: skip
-_FUNCTIONALITIES = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor")
-
-_OTHER_KEYS = (
-    "FPGA", "MAIA", "Vulkan", "Metal", "MKLDNN", "MkldnnCPU", "OpenGL", "OpenCL", "IDEEP", "ZeroTensor",
-    "Sparse", "SparseCsr", "NestedTensor", "Dense",
-)  # fmt: skip
-
-COMPOSITE_KEYS = frozenset(
-    (
-        "CompositeImplicitAutograd",
-        "CompositeImplicitAutogradNestedTensor",
-        "CompositeExplicitAutograd",
-        "CompositeExplicitAutogradNonFunctional",
-    )
-)
-
-CPU_ORDER = (
-    "CPU", "CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd", "CompositeImplicitAutograd",
-)  # fmt: skip
-"""The keys whose kernels serve Tensors on the CPU; the first one that an operator has does."""
-
-KERNEL_KEYS = (
-    COMPOSITE_KEYS
-    | frozenset(functionality + backend for functionality in _FUNCTIONALITIES for backend in BACKENDS)
-    | frozenset(_OTHER_KEYS)
-)
-"""Keys that a `dispatch:` table in native_functions.yaml may give a kernel for."""
-
-AUTOGRAD_KEYS = frozenset(("AutogradNestedTensor", *("Autograd" + backend for backend in BACKENDS)))
-"""Keys that a `dispatch:` block in derivatives.yaml may give formulas for, besides `Default`."""
-
-DEFAULT_KEY = "Default"
-
-STRUCTURED_KEYS = frozenset(("CPU", "CUDA", "MPS", "XPU", "MTIA"))
-"""Backends whose kernels a structured operator shares with the operators that delegate to it."""
-
-UFUNC_KEYS = frozenset(("CPU", "CUDA"))
-"""Backends whose kernel `ufunc_inner_loop` makes."""
 
 BUILT_IN_NAMESPACE = "aten"
 """The namespace of the operators that Gradwright brings."""

@@ -21,6 +21,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
         ("codegen.module_names",),
         ("codegen.inputs", "codegen.writing", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
+        ("codegen.dispatch_keys",),
         ("codegen.tensor_methods",),
         ("codegen.paths",),
         ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs"),
@@ -131,7 +132,8 @@ APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cp
 # What `runtime` may import of the generator: the grammar of signatures with its places, and what tells whether the
 # generated code is of these sources and this version.
 FOR_THE_RUNTIME = (
-    "codegen.schema", "codegen.source", "codegen.words", "codegen.excerpt", "codegen.inputs", "codegen.extension",
+    "codegen.schema", "codegen.source", "codegen.words", "codegen.dispatch_keys",
+    "codegen.excerpt", "codegen.inputs", "codegen.extension",
     "codegen.version", "codegen.codes", "codegen.writing", "codegen.module_names",
 )  # fmt: skip
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from codegen.codes import Code
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.paths import PythonPart
 from codegen.python_source import FunctionIndex, PythonFunction, SourcePart
 from codegen.read.backends import BackendFile, Supported
 from codegen.read.model import NativeFunction
 from codegen.schema.names import python
 from codegen.source import Diagnostics
-from codegen.words import COMPOSITE_KEYS, Hint, did_you_mean
+from codegen.words import Hint, did_you_mean
 
 # What a module of arrays has to define.
 NAMES_OF_ARRAYS = ("Array", "namespace", "from_numpy", "to_numpy")

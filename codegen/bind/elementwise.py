@@ -11,6 +11,7 @@ from codegen.bind.formulas import FormulaResolver
 from codegen.bind.scope import Scope
 from codegen.bind.substitution import applied
 from codegen.codes import Code
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
@@ -37,7 +38,7 @@ from codegen.formula.typed import (
 from codegen.read.model import ElementwiseFormula, NativeFunction, WrittenFormula
 from codegen.schema.types import OptionalType, required
 from codegen.source import Diagnostics, Text
-from codegen.words import COMPOSITE_KEYS, counted
+from codegen.words import counted
 
 _ARGUMENTS = frozenset((TENSOR, SCALAR, FLOAT, INT, BOOL, STR))
 _SHOWN = frozenset((SCALAR, FLOAT, INT, BOOL, STR, DTYPE))  # what a message may say the value of

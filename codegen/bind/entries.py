@@ -12,6 +12,7 @@ from codegen.bind.call_targets import OperatorTable
 from codegen.bind.formulas import FormulaResolver
 from codegen.bind.scope import ELEMENT_INDEX, Scope
 from codegen.codes import Code
+from codegen.dispatch_keys import DEFAULT
 from codegen.formula import syntax
 from codegen.formula.typed import (
     NONE,
@@ -28,8 +29,6 @@ from codegen.read.model import DerivativeEntry, Formula, FormulaKind, NativeFunc
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, Type
 from codegen.source import Diagnostics, Text
 from codegen.words import counted, did_you_mean
-
-DEFAULT_KEY = "Default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def _resolve_entry(
     arguments = {argument.name: argument for argument in schema.arguments}
     known_outputs = output_names(schema)
     by_element = _is_by_element(entry, schema)
-    keys = [DEFAULT_KEY, *(str(key) for key, _ in entry.dispatch if str(key) != DEFAULT_KEY)]
+    keys = [DEFAULT, *(str(key) for key, _ in entry.dispatch if str(key) != DEFAULT)]
     backward: dict[str, list[ResolvedFormula]] = {key: [] for key in keys}
     forward: dict[str, list[ResolvedFormula]] = {key: [] for key in keys}
     seen: dict[tuple[str, str], Text] = {}
@@ -222,7 +221,7 @@ def _resolve_entry(
             names = tuple(str(name) for name in formula.names)
             (forward if is_forward else backward)[key].append(ResolvedFormula(names, formula.kind, tree, formula))
     made = {key: ResolvedEntry(function, entry, tuple(backward[key]), tuple(forward[key]), outputs) for key in keys}
-    default = made.pop(DEFAULT_KEY)
+    default = made.pop(DEFAULT)
     return replace(default, keyed=tuple(made.items()))
 
 
@@ -252,7 +251,7 @@ def _for_each(tree: TypedExpr, scope: Scope, is_forward: bool) -> TypedExpr | No
 def _all_formulas(entry: DerivativeEntry) -> Iterator[tuple[str, Formula]]:
     """The formulas of an entry with their autograd key."""
     for formula in entry.formulas:
-        yield DEFAULT_KEY, formula
+        yield DEFAULT, formula
     for key, block in entry.dispatch:
         for formula in block:
             yield str(key), formula

@@ -27,6 +27,7 @@ from codegen.commands.process import ERRORS, OK, program
 from codegen.commands.proofs_page import write_page
 from codegen.commands.proven import LEDGER, ledger_file
 from codegen.commands.since import touched
+from codegen.dispatch_keys import CPU
 from codegen.inputs import OUTPUT_VARIABLE, import_folder, root_folder
 from codegen.module_names import name_here
 from codegen.paths import BASE, Paths
@@ -282,7 +283,7 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
 
 def _kernel_place(function: NativeFunction) -> Span | None:
     """Where an entry names its kernel for the CPU."""
-    return next((line.kernel.span() for line in function.dispatch if line.key == "CPU"), None)
+    return next((line.kernel.span() for line in function.dispatch if line.key == CPU), None)
 
 
 def _place(

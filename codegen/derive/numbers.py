@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.substitution import applied, arguments
+from codegen.dispatch_keys import CPU
 from codegen.formula.typed import (
     Arithmetic,
     Conditional,
@@ -131,7 +132,7 @@ class Numbers:
         import numpy as np
 
         function = self._table.functions[str(schema.name)]
-        line = next((line for line in function.dispatch if line.key == "CPU"), None)
+        line = next((line for line in function.dispatch if line.key == CPU), None)
         kernel = None if line is None else self._kernels.get(str(line.kernel))
         if kernel is None:
             raise UnknownValueError(str(schema.name))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from codegen.bind.elementwise import ResolvedElementwise
 from codegen.bind.substitution import arguments
+from codegen.dispatch_keys import CPU
 from codegen.formula.structure import structure
 from codegen.formula.typed import TENSOR, Conditional, OperatorCall, TypedExpr, Variable
 from codegen.plan.node import with_names, with_place
@@ -15,7 +16,6 @@ from codegen.read.model import NativeFunction
 from codegen.schema.names import python
 from codegen.source import Text
 
-KEY = "CPU"
 MODULE = "kernels"  # of the generated package
 
 
@@ -130,7 +130,7 @@ def plan_elementwise(
             return ElementStep(expr, None, (expr.test, *sides), 3, reals, reals)
         assert isinstance(expr, OperatorCall), "expressions over elements are calls and arguments"
         function = functions[str(expr.schema.name)]
-        line = next(line for line in function.dispatch if line.key == KEY)
+        line = next(line for line in function.dispatch if line.key == CPU)
         kernel = kernels.get(str(line.kernel))
         assert kernel is not None, "the kernels of all operators are there"
         values = arguments(expr)

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 
 from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
+from codegen.dispatch_keys import (
+    COMPOSITE_EXPLICIT,
+    COMPOSITE_IMPLICIT,
+    COMPOSITE_KEYS,
+    COMPOSITE_NON_FUNCTIONAL,
+    CPU,
+    CPU_ORDER,
+)
 from codegen.formula.typed import (
     BOOL,
     DTYPE,
@@ -16,7 +24,7 @@ from codegen.formula.typed import (
     is_tensor_like,
 )
 from codegen.plan.batching import BatchingPlan, plan_batching
-from codegen.plan.elementwise import KEY, ElementwisePlan
+from codegen.plan.elementwise import ElementwisePlan
 from codegen.plan.fast_path import plan_fast_path, plan_traced
 from codegen.plan.forward import ForwardPlan
 from codegen.plan.inplace import InplacePlan, plan_inplace
@@ -41,7 +49,7 @@ from codegen.schema.types import (
     required,
 )
 from codegen.source import Text
-from codegen.words import COMPOSITE_KEYS, CPU_ORDER, HalfKind, NumberKind, OutDtype
+from codegen.words import HalfKind, NumberKind, OutDtype
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +324,8 @@ def _implementations(
 ) -> tuple[tuple[str, PythonFunction], ...]:
     """The functions that compute it, each with its dispatch key; a formula is none."""
     if function.late_bound:
-        return () if expression is None else ((KEY, expression.kernel),)
-    implementations = [] if expression is None else [(KEY, expression.kernel)]
+        return () if expression is None else ((CPU, expression.kernel),)
+    implementations = [] if expression is None else [(CPU, expression.kernel)]
     for line in function.dispatch:
         index = functions.composites if line.key in COMPOSITE_KEYS else functions.kernels
         implementation = index.get(str(line.kernel))
@@ -326,7 +334,7 @@ def _implementations(
     if not function.dispatch and expression is None and str(function.name) not in functions.formulas:
         implementation = functions.composites.get(function.name.python_name)
         if implementation is not None:
-            implementations.append(("CompositeImplicitAutograd", implementation))
+            implementations.append((COMPOSITE_IMPLICIT, implementation))
     # What serves the CPU comes first: the fast path runs it, and the general path finds the same.
     implementations.sort(key=lambda item: CPU_ORDER.index(item[0]) if item[0] in CPU_ORDER else len(CPU_ORDER))
     return tuple(implementations)
@@ -393,7 +401,7 @@ def _composite(composite: ResolvedComposite | None) -> CompositePlan | None:
     if composite is None:
         return None
     implicit = composite.function.is_composite_implicit
-    key = "CompositeImplicitAutograd" if implicit else "CompositeExplicitAutograd"
+    key = COMPOSITE_IMPLICIT if implicit else COMPOSITE_EXPLICIT
     return CompositePlan(key, composite.tree, composite.text, composite.lists, composite.inplace)
 
 
@@ -424,10 +432,10 @@ def _results(schema: FunctionSchema, view: ViewKind | None, layout: LayoutPlan |
 
 
 _KINDS = {
-    "CPU": OperatorKind.KERNEL,
-    "CompositeExplicitAutogradNonFunctional": OperatorKind.EXPLICIT,
-    "CompositeExplicitAutograd": OperatorKind.EXPLICIT,
-    "CompositeImplicitAutograd": OperatorKind.IMPLICIT,
+    CPU: OperatorKind.KERNEL,
+    COMPOSITE_NON_FUNCTIONAL: OperatorKind.EXPLICIT,
+    COMPOSITE_EXPLICIT: OperatorKind.EXPLICIT,
+    COMPOSITE_IMPLICIT: OperatorKind.IMPLICIT,
 }
 
 

@@ -7,6 +7,7 @@ import re
 import yaml
 
 from codegen.codes import Code
+from codegen.dispatch_keys import AUTOGRAD_KEYS, BACKENDS, DEFAULT
 from codegen.formula.parser import parse_formula
 from codegen.read.model import DerivativeEntry, Formula, FormulaKind
 from codegen.read.pieces import comma_separated, stripped
@@ -14,7 +15,7 @@ from codegen.read.schema_text import read_schema
 from codegen.read.yaml_text import Fields, YamlFile, describe
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import ParseError, Span, Text
-from codegen.words import AUTOGRAD_KEYS, BACKENDS, DEFAULT_KEY, Meant, did_you_mean
+from codegen.words import Meant, did_you_mean
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _NOT_IMPLEMENTED = re.compile(r'not_implemented(?:_list)?\(\s*"((?:[^"\\]|\\.)*)"\s*(?:,[^()"]*)?\)')
@@ -172,8 +173,8 @@ class DerivativeReader:
         table = self.yaml.mapping(node, "'dispatch'", _DISPATCH_HINT) or {}
         for key, (key_node, value) in table.items():
             text = self.yaml.text(key_node)
-            if key != DEFAULT_KEY and key not in AUTOGRAD_KEYS:
-                known = {DEFAULT_KEY, *AUTOGRAD_KEYS}
+            if key != DEFAULT and key not in AUTOGRAD_KEYS:
+                known = {DEFAULT, *AUTOGRAD_KEYS}
                 hint = Meant(key, f"Autograd{key}") if key in BACKENDS else did_you_mean(key, known)
                 self.yaml.diagnostics.error(Code.UNKNOWN_WORD, text.span(), f"unknown dispatch key '{key}'", hint)
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import yaml
 
 from codegen.codes import Code
+from codegen.dispatch_keys import COMPOSITE_KEYS, CPU, STRUCTURED_BACKENDS, UFUNC_BACKENDS
 from codegen.read.model import (
     NativeFunction,
 )
@@ -16,12 +17,7 @@ from codegen.read.values import Values
 from codegen.read.yaml_text import Fields, YamlFile, is_null
 from codegen.schema.types import ListType, OperatorName, SchemaKind
 from codegen.source import Text
-from codegen.words import (
-    COMPOSITE_KEYS,
-    STRUCTURED_KEYS,
-    UFUNC_KEYS,
-    did_you_mean,
-)
+from codegen.words import did_you_mean
 
 KEYS = frozenset((
     "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
@@ -189,7 +185,7 @@ class FunctionReader:
                 message = "an operator is one expression, or it is made in another way"
                 self.values.conflict(fields, "elementwise", message, key, f"remove '{key}' or 'elementwise'")
         for entry in function.dispatch:
-            if entry.key in COMPOSITE_KEYS or entry.key == "CPU":
+            if entry.key in COMPOSITE_KEYS or entry.key == CPU:
                 note = (self.yaml.span(fields["elementwise"][0]), "'elementwise' is given here")
                 message = f"'{entry.key}' has its kernel from the expression"
                 self.yaml.diagnostics.error(
@@ -200,12 +196,12 @@ class FunctionReader:
         if function.structured_delegate is None and "ufunc_inner_loop" not in fields:
             return
         for entry in function.dispatch:
-            if function.structured_delegate is not None and entry.key in STRUCTURED_KEYS:
+            if function.structured_delegate is not None and entry.key in STRUCTURED_BACKENDS:
                 message, key = (
                     f"'{entry.key}' has its kernel from '{function.structured_delegate}'",
                     "structured_delegate",
                 )
-            elif "ufunc_inner_loop" in fields and entry.key in UFUNC_KEYS:
+            elif "ufunc_inner_loop" in fields and entry.key in UFUNC_BACKENDS:
                 message, key = f"'{entry.key}' has its kernel from the inner loop", "ufunc_inner_loop"
             else:
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT
 from codegen.formula.meaning import Meaning
 from codegen.formula.syntax import Expr
 from codegen.schema.types import FunctionSchema, OperatorName
@@ -205,7 +206,7 @@ class NativeFunction:
             return False
         keys = {line.key for line in self.dispatch}
         implemented = keys or self.structured_delegate is not None or self.variant_of is not None
-        return "CompositeImplicitAutograd" in keys or not implemented
+        return COMPOSITE_IMPLICIT in keys or not implemented
 
 
 @dataclass(frozen=True, slots=True)

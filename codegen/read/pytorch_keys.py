@@ -7,6 +7,7 @@ import re
 import yaml
 
 from codegen.codes import Code
+from codegen.dispatch_keys import AUTOGRAD_KEYS, COMPOSITE_KEYS, KERNEL_KEYS
 from codegen.read.model import (
     DispatchEntry,
 )
@@ -15,7 +16,7 @@ from codegen.read.values import Values
 from codegen.read.yaml_text import Fields
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import Span, Text
-from codegen.words import AUTOGRAD_KEYS, COMPOSITE_KEYS, KERNEL_KEYS, VARIANTS, Hint, did_you_mean
+from codegen.words import VARIANTS, Hint, did_you_mean
 
 _RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
 _DEVICE_CHECKS = ("NoCheck", "ExactSame")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from codegen.codes import Code
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.python_source import PythonFunction
 from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
 from codegen.rules.variants import find_misdeclared
 from codegen.schema.names import python
 from codegen.source import Diagnostics, Text
-from codegen.words import COMPOSITE_KEYS, Hint, did_you_mean
+from codegen.words import Hint, did_you_mean
 
 
 def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from codegen.bind.entries import ResolvedEntry
 from codegen.codes import Code
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.typed import formula_type, is_tensor_like
 from codegen.read.implied import samples_of
 from codegen.read.model import DispatchEntry, NativeFunction
@@ -13,7 +14,7 @@ from codegen.rules.checked import Checked
 from codegen.rules.kernel_source import Elements, KernelSource, Seen
 from codegen.schema.names import python
 from codegen.source import Diagnostics, Span
-from codegen.words import COMPOSITE_KEYS, PromotionKind
+from codegen.words import PromotionKind
 
 # Kinds of element types that have fractions.
 _FRACTIONS = frozenset(("half", "float", "complex"))

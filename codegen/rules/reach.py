@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from codegen.bind.backends import Backend
 from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.meaning import Meaning
 from codegen.formula.typed import HelperCall, OperatorCall, TypedExpr, walk
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
 from codegen.read.model import NativeFunction
 from codegen.signs import Form
-from codegen.words import COMPOSITE_KEYS
 
 _SIGNS: Mapping[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT, CPU
 from codegen.schema.types import Alias
 from gradwright.library.custom import CustomOpDef, memory_of
-from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.facts import flat_tensors

@@ -9,11 +9,12 @@ from typing import Any, overload
 
 import numpy as np
 
+from codegen.dispatch_keys import AUTOGRAD, COMPOSITE_EXPLICIT
 from codegen.schema.types import base_type
 from gradwright.library.autograd import AutogradFormula
 from gradwright.library.libraries import Library, read_schema
 from gradwright.library.schemas import infer_schema
-from runtime.base.keys import AUTOGRAD, COMPOSITE_EXPLICIT, key_of_device
+from runtime.base.keys import key_of_device
 from runtime.base.tags import Tag, as_tags
 from runtime.base.tensor import Tensor
 from runtime.call import registered

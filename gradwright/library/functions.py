@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from codegen.dispatch_keys import AUTOGRAD, COMPOSITE_EXPLICIT
 from gradwright.library.autograd import AutogradFormula
 from gradwright.library.custom import CustomOpDef, DeviceTypes, check_differentiable, find_definition
 from gradwright.library.libraries import Library, lasting_library
-from runtime.base.keys import AUTOGRAD, COMPOSITE_EXPLICIT, KEYS, DispatchKeySet, check_key, key_of_device
+from runtime.base.keys import KEYS, DispatchKeySet, check_key, key_of_device
 from runtime.base.tags import Tag
 from runtime.call import registered
 from runtime.call.dispatch import Operator

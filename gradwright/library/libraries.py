@@ -11,11 +11,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT
 from codegen.excerpt import source_lines
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName, base_type
 from codegen.source import ParseError, Text
-from runtime.base.keys import COMPOSITE_IMPLICIT, check_key
+from runtime.base.keys import check_key
 from runtime.base.tags import Tag, as_tags
 from runtime.call import registered
 from runtime.call.binding import full_signature

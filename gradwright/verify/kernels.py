@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from codegen.dispatch_keys import CPU
 from gradwright.testing import on_copies
 from gradwright.verify.points import Point, all_tensors, operator_of, tensors_in
 from gradwright.verify.results import Inapplicable, Refuted
-from runtime.base.keys import CPU
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_table import check_results
 from runtime.graph.grad_mode import no_grad

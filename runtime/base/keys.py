@@ -5,47 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-CPU: Final = "CPU"
-AUTOGRAD: Final = "Autograd"
-COMPOSITE_IMPLICIT: Final = "CompositeImplicitAutograd"
-COMPOSITE_EXPLICIT: Final = "CompositeExplicitAutograd"
-COMPOSITE_NON_FUNCTIONAL: Final = "CompositeExplicitAutogradNonFunctional"
-# The keys that hold for every backend; the first one that an operator has counts where the backend has no kernel.
-COMPOSITES: Final = (COMPOSITE_NON_FUNCTIONAL, COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT)
-ZERO: Final = "ZeroTensor"
+from codegen import dispatch_keys
+from codegen.dispatch_keys import AUTOGRAD
 
-# fmt: off
-DEVICES = {
-    "cpu": CPU, "cuda": "CUDA", "hip": "HIP", "xla": "XLA", "mps": "MPS", "ipu": "IPU", "xpu": "XPU", "hpu": "HPU",
-    "ve": "VE", "lazy": "Lazy", "mtia": "MTIA", "maia": "MAIA", "meta": "Meta", "privateuseone": "PrivateUse1",
-    "mkldnn": "MkldnnCPU", "fpga": "FPGA", "vulkan": "Vulkan",
-}
-_BACKENDS = (
-    "CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA",
-    "PrivateUse1", "PrivateUse2", "PrivateUse3", "Meta",
-)
-# These hold kernels that can be listed and fetched; no call in this library comes by here.
-_FUNCTIONALITIES = (
-    "FPGA", "Vulkan", "Metal", "MkldnnCPU", "SparseCPU", "SparseCUDA", "SparseMeta", "SparsePrivateUse1",
-    "SparseCsrCPU", "SparseCsrCUDA", "QuantizedCPU", "QuantizedCUDA", "QuantizedMeta", "NestedTensorCPU",
-    "NestedTensorCUDA", "BackendSelect", "Python", "FuncTorchDynamicLayerBackMode", "Functionalize", "Named",
-    "Conjugate", "Negative", "ZeroTensor", "ADInplaceOrView", "Tracer", "AutocastCPU", "AutocastCUDA", "AutocastXPU",
-    "AutocastMPS", "AutocastHPU", "AutocastXLA", "AutocastMTIA", "AutocastMAIA", "AutocastPrivateUse1",
-    "FuncTorchBatched", "BatchedNestedTensor", "FuncTorchVmapMode", "Batched", "VmapMode", "FuncTorchGradWrapper",
-    "FuncTorchDynamicLayerFrontMode", "PythonTLSSnapshot", "PreDispatch", "PythonDispatcher",
-)
-# fmt: on
-_ALIASES = (
-    AUTOGRAD,
-    COMPOSITE_IMPLICIT,
-    COMPOSITE_EXPLICIT,
-    "CompositeImplicitAutogradNestedTensor",
-    COMPOSITE_NON_FUNCTIONAL,
-)
-KEYS: Final = {
-    *(*_BACKENDS, *_FUNCTIONALITIES, *_ALIASES),
-    *(AUTOGRAD + name for name in (*_BACKENDS, "Other", "NestedTensor")),
-}
+# Packages add theirs to these.
+DEVICES = dict(dispatch_keys.DEVICES)
+KEYS: Final = set(dispatch_keys.KEYS)
 
 
 def add_backend(key: str, device: str) -> None:

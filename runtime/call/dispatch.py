@@ -11,8 +11,8 @@ from collections.abc import Callable, MutableMapping
 from functools import cached_property
 from typing import Any
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT
 from runtime.base.deferred import loaded
-from runtime.base.keys import COMPOSITE_IMPLICIT
 from runtime.call import failures, general, kernel_table, promote, returned
 from runtime.call.facts import OperatorFacts
 from runtime.call.inference import fast_path_copy

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU
 from runtime.base import composites
 from runtime.base.deferred import DeferredFunction
 from runtime.base.half import in_float32 as in_float32_whole
-from runtime.base.keys import COMPOSITE_IMPLICIT, COMPOSITES, CPU
 from runtime.base.lazy import when_loaded
 from runtime.base.tensor import Tensor
 from runtime.base.types import named_result

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base import class_dispatch
-from runtime.base.keys import COMPOSITE_IMPLICIT, ZERO
 from runtime.base.modes import Variant, grad_mode, process_handlers, tell_recorded, thread_handlers, unrecorded
 from runtime.base.overriding import ask_types, overriding_types, watch
 from runtime.base.tensor import Tensor, wrap

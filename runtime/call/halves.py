@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.dispatch_keys import CPU
 from runtime.base.arrays import converted, is_half
 from runtime.base.dtypes import dtype as DType
 from runtime.base.half import FLOAT32
-from runtime.base.keys import CPU
 from runtime.base.modes import plain
 from runtime.base.tensor import Tensor
 from runtime.call.promote import to_array

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT, CPU
 from runtime import ops
 from runtime.base import class_dispatch, modes
 from runtime.base.array_proxies import overwrite, tensor_over
 from runtime.base.arrays import is_half
 from runtime.base.dtypes import from_numpy
-from runtime.base.keys import COMPOSITE_IMPLICIT, CPU
 from runtime.base.memory import repeats
 from runtime.base.modes import grad_mode, plain_types, process_handlers, thread_handlers, unrecorded
 from runtime.base.sharing import counter, shares

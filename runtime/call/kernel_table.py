@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from codegen.dispatch_keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU
 from runtime.base import overriding
 from runtime.base.devices import by_key
-from runtime.base.keys import AUTOGRAD, COMPOSITE_IMPLICIT, COMPOSITES, CPU, DispatchKeySet
+from runtime.base.keys import DispatchKeySet
 from runtime.base.tensor import Tensor
 from runtime.call.device_kernels import DeviceKernel
 from runtime.call.facts import flat_tensors

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from codegen.dispatch_keys import COMPOSITE_IMPLICIT
 from runtime.base.array_proxies import NonHostArray, overwrite
 from runtime.base.describe import describe
 from runtime.base.dtypes import from_numpy
-from runtime.base.keys import COMPOSITE_IMPLICIT
 from runtime.base.modes import grad_mode, unrecorded
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType, named_result

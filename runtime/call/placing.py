@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from codegen.dispatch_keys import CPU
 from runtime.base.devices import backends, named
-from runtime.base.keys import CPU
 from runtime.base.meta_array import MetaArray, plain
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import check_there, get_default_device, sparse_coo

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from codegen.dispatch_keys import CPU
 from runtime.base import devices
 from runtime.base.array_proxies import NonHostArray, tensor_over
-from runtime.base.keys import CPU, key_of_device
+from runtime.base.keys import key_of_device
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
 from runtime.graph.linear import edge_of

@@ -11,10 +11,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from codegen.dispatch_keys import CPU
 from runtime import ops
 from runtime.base import class_dispatch, dtypes, types
 from runtime.base.array_proxies import tensor_over
-from runtime.base.keys import CPU
 from runtime.base.meta_array import MetaArray, dense_strides, strided
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Device, DType, Layout, MemoryFormat

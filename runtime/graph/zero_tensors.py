@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime.base.keys import ZERO
+from codegen.dispatch_keys import ZERO
 from runtime.base.overriding import disabled
 from runtime.base.sharing import lowest
 from runtime.base.tensor import Tensor, wrap

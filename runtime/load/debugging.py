@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from runtime.base.keys import COMPOSITES
+from codegen.dispatch_keys import COMPOSITES
 from runtime.call.dispatch import Operator
 from runtime.load.kernel_rules import place_of, watched
 

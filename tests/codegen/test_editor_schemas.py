@@ -10,10 +10,11 @@ import jsonschema
 import pytest
 import yaml
 
+from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
 from codegen.paths import SCHEMAS
 from codegen.read import backends
 from codegen.read.functions import KEYS
-from codegen.words import AUTOGRAD_KEYS, DTYPE_GROUPS, DTYPE_KINDS, KERNEL_KEYS, TAGS, PromotionKind, words_of
+from codegen.words import DTYPE_GROUPS, DTYPE_KINDS, TAGS, PromotionKind, words_of
 from support.documents import ROOT
 
 

@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 from codegen import project
+from codegen.dispatch_keys import KERNEL_KEYS
 from codegen.read import backends
-from codegen.words import KERNEL_KEYS
 from support.documents import ROOT, blocks, follow
 from support.in_process import run_line
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from codegen.bind.call_targets import OperatorTable, takes_options
 from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.typed import (
     SCALAR,
     Arithmetic,
@@ -45,7 +46,6 @@ from codegen.rules.linear.entry_facts import EntryFacts
 from codegen.rules.linear.python import PythonDegrees
 from codegen.schema.types import FunctionSchema, Type
 from codegen.signs import Sign
-from codegen.words import COMPOSITE_KEYS
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from codegen.bind.entries import ResolvedEntry
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.meaning import Meaning
 from codegen.formula.typed import SCALAR, Arithmetic, Conditional, Intrinsic, Mapped, TypedExpr, formula_type
 from codegen.read.model import NativeFunction
 from codegen.rules.kernel_source import KernelSources
 from codegen.rules.linear.degree import Degree, Value, conjugated, either, flat, varies
 from codegen.rules.linear.formulas import Degrees, Linearity, by_parameter, composite_of
-from codegen.words import COMPOSITE_KEYS, PromotionKind
+from codegen.words import PromotionKind
 
 _COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">=", "&&", "||", "!"))
 _SETTLED = (Degree.HOLOMORPHIC, Degree.ANTIHOLOMORPHIC)

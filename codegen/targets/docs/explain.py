@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from codegen.dispatch_keys import CPU_ORDER
 from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.memory import Array, arrays_kept, arrays_of, kept
 from codegen.plan.node import NodePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.saved import SavedVariable
 from codegen.source import Span
-from codegen.words import CPU_ORDER
 
 Shapes = Sequence[tuple[Array, ...]]
 

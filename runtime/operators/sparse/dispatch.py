@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from runtime.base.keys import CPU
+from codegen.dispatch_keys import CPU
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor, wrap
 from runtime.call import registered

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from codegen.dispatch_keys import COMPOSITE_KEYS, COMPOSITES, CPU, CPU_ORDER
 from codegen.formula.typed import Variable, VariableKind, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, emit
 from codegen.plan.kinds import OperatorKind, SavedKind, ViewKind
 from codegen.plan.node import NodePlan
 from codegen.plan.plan import Plan
-from codegen.words import COMPOSITE_KEYS, CPU_ORDER
 from gradwright import ones
-from runtime.base.keys import COMPOSITES, CPU, KEYS
+from runtime.base.keys import KEYS
 from runtime.call.dispatch import Operator
 
 KERNELS = """\
