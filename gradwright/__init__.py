@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gradwright import masked as masked
     from gradwright import mps as mps
     from gradwright import mtia as mtia
+    from gradwright import native as native
     from gradwright import nn as nn
     from gradwright import optim as optim
     from gradwright import overrides as overrides
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 else:
     _LAZY = (
         "_C __config__ accelerator autograd backends compiler cpu cuda distributed distributions func fx jit library "
-        "masked mps mtia nn optim overrides profiler return_types serialization signal storage testing types utils "
-        "version xpu"
+        "masked mps mtia native nn optim overrides profiler return_types serialization signal storage testing types "
+        "utils version xpu"
     )
     _load_lazily(__name__, _LAZY.split())
 
@@ -68,6 +69,10 @@ with _collector_paused():
     from gradwright.amp.deprecated import *  # noqa: F403
     from gradwright.amp.grad_scaler import GradScaler as GradScaler
     from gradwright.amp.state import *  # noqa: F403
+    from gradwright.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from gradwright.anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from gradwright.anomaly import set_anomaly_enabled as set_anomaly_enabled
+    from gradwright.batches import vmap as vmap
     from gradwright.conditional import cond as cond
     from gradwright.files import from_dlpack as from_dlpack
     from gradwright.files import from_file as from_file
@@ -83,7 +88,6 @@ with _collector_paused():
     from gradwright.publishing import publish as _publish
     from gradwright.settings import *  # noqa: F403
     from gradwright.symbols import *  # noqa: F403
-    from runtime import native as native
     from runtime import ops as ops
     from runtime import random as random
     from runtime.base.creation import as_tensor as as_tensor
@@ -107,9 +111,6 @@ with _collector_paused():
     from runtime.base.tensor import Tensor as Tensor
     from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
-    from runtime.graph.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-    from runtime.graph.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
-    from runtime.graph.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
     from runtime.graph.grad_mode import enable_grad as enable_grad
     from runtime.graph.grad_mode import inference_mode as inference_mode
     from runtime.graph.grad_mode import is_grad_enabled as is_grad_enabled
@@ -133,7 +134,6 @@ with _collector_paused():
     from runtime.native.threads import set_num_threads as set_num_threads
     from runtime.operators import functional as functional
     from runtime.operators import sparse as sparse
-    from runtime.operators.batching.vmap import vmap as vmap
     from runtime.operators.functional import _assert as _assert
     from runtime.operators.functional import _segment_reduce as _segment_reduce
     from runtime.operators.functional import atleast_1d as atleast_1d

@@ -39,8 +39,10 @@ def test_either_may_come_first(first: str) -> None:
 def test_importing_does_not_load_what_is_used_later() -> None:
     others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
     others += ("pathlib", "random", "shutil", "string", "tempfile")
-    ours = [f"runtime.{name}" for name in ("call.binding", "operators.batching.vectorize", "methods.printing")]
-    ours += [f"gradwright.{name}" for name in ("library.custom", "nn.module", "optim.sgd", "profiler")]
+    ours = [f"runtime.{name}" for name in ("call.binding", "methods.printing")]
+    ours += [
+        f"gradwright.{name}" for name in ("batches.vectorize", "library.custom", "nn.module", "optim.sgd", "profiler")
+    ]
     ours += [f"gradwright.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
     ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
     assert not [name for name in ours if importlib.util.find_spec(name) is None]
@@ -159,7 +161,7 @@ def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
         sys.setswitchinterval(1e-6)
         uses = {LATER!r} + ["gradwright.nn.utils", "gradwright.nn.functional.gelu(gradwright.ones(2))"]
         names = ["gradwright.nn.functional", "gradwright.nn.utils", "runtime.operators.batching.rules.families",
-            "runtime.operators.batching.vectorize", "runtime.call.registered", "gradwright.autograd.functional",
+            "gradwright.batches.vectorize", "runtime.call.registered", "gradwright.autograd.functional",
             "gradwright.optim.sgd", "runtime.methods.printing", "gradwright.profiler", "runtime.call.overloads",
             "generated.nodes", "generated.registry", "codegen.schema.types"]
         start, errors = threading.Barrier(16), []
