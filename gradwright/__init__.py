@@ -86,8 +86,15 @@ with _collector_paused():
     from gradwright.other_devices import *  # noqa: F403
     from gradwright.publishing import public_names as _public_names
     from gradwright.publishing import publish as _publish
+    from gradwright.removed import eig as eig
+    from gradwright.removed import lstsq as lstsq
+    from gradwright.removed import solve as solve
+    from gradwright.removed import symeig as symeig
     from gradwright.settings import *  # noqa: F403
+    from gradwright.storage_types import *  # noqa: F403
     from gradwright.symbols import *  # noqa: F403
+    from gradwright.tensor_methods import install_methods as _install_methods
+    from gradwright.tensor_types import *  # noqa: F403
     from runtime import ops as ops
     from runtime import random as random
     from runtime.base.creation import as_tensor as as_tensor
@@ -109,7 +116,6 @@ with _collector_paused():
     from runtime.base.storage import UntypedStorage as UntypedStorage
     from runtime.base.tags import Tag as Tag
     from runtime.base.tensor import Tensor as Tensor
-    from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
     from runtime.graph.grad_mode import enable_grad as enable_grad
     from runtime.graph.grad_mode import inference_mode as inference_mode
@@ -118,14 +124,9 @@ with _collector_paused():
     from runtime.graph.grad_mode import no_grad as no_grad
     from runtime.graph.grad_mode import set_grad_enabled as set_grad_enabled
     from runtime.load.loading import import_generated as _import_generated
-    from runtime.methods.legacy import *  # noqa: F403
     from runtime.methods.print_options import get_printoptions as get_printoptions
     from runtime.methods.print_options import printoptions as printoptions
     from runtime.methods.print_options import set_printoptions as set_printoptions
-    from runtime.methods.removed import eig as eig
-    from runtime.methods.removed import lstsq as lstsq
-    from runtime.methods.removed import solve as solve
-    from runtime.methods.removed import symeig as symeig
     from runtime.methods.storage import resize_as_ as resize_as_
     from runtime.native.reserve import get_memory_reserve as get_memory_reserve
     from runtime.native.reserve import reserved_memory as reserved_memory
@@ -177,6 +178,7 @@ with _collector_paused():
     from runtime.random import thread_safe_generator as thread_safe_generator
 
     _publish(_import_generated(), _sys.modules[__name__])
+    _install_methods()
 
 if TYPE_CHECKING:
     import codegen as codegen

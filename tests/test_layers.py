@@ -61,6 +61,8 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("gradwright.names", "gradwright.publishing", "gradwright.missing", "gradwright.version", "gradwright.absent"),
         ("gradwright.torch_version", "gradwright.lowrank", "gradwright.native"),
         ("gradwright.anomaly", "gradwright.batches", "gradwright.mode_blocks"),
+        ("gradwright.removed", "gradwright.storage_types", "gradwright.tensor_types"),
+        ("gradwright.tensor_methods",),
         ("gradwright.backends", "gradwright.fft", "gradwright.linalg", "gradwright.special"),
         ("gradwright.autograd", "gradwright.func", "gradwright.library", "gradwright.files"),
         # Names that stand on little, and what is not there.

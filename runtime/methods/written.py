@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, dense, gradients, indexing, queries, removed, storage
+from runtime.methods import conversion, dense, gradients, indexing, storage
 from runtime.operators import functional, sparse_functions
 
 
 def written_by_hand() -> dict[str, Any]:
     """Each under its name."""
     methods: dict[str, Any] = {
-        **queries.methods(),
-        **removed.methods(),
         **dense.methods(),
         **sparse_functions.methods(),
         "__getitem__": indexing.getitem,
@@ -25,7 +23,6 @@ def written_by_hand() -> dict[str, Any]:
         "__dlpack_device__": _dlpack_device,
         "untyped_storage": storage.untyped_storage,
         "storage": storage.storage,
-        "storage_type": storage.storage_type,
         "set_": storage.set_,
         "is_set_to": storage.is_set_to,
         "is_shared": storage.is_shared,
@@ -34,6 +31,7 @@ def written_by_hand() -> dict[str, Any]:
         "resize_as_": storage.resize_as_,
         "to": conversion.to,
         "cpu": conversion.cpu,
+        "as_subclass": conversion.as_subclass,
         "new_tensor": conversion.new_tensor,
         "_make_wrapper_subclass": staticmethod(_make_wrapper_subclass),
         "lu": functional.lu,
