@@ -196,6 +196,34 @@ def _write(self: Tensor, function: Callable[..., Any], *tensors: Tensor) -> Tens
     return written
 
 
+def _dlpack(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """The data as a DLPack capsule, for other array libraries.
+
+    Args:
+        stream: accepted; main memory has none.
+        max_version: the newest version of DLPack that is understood.
+        dl_device: where the data is wanted.
+        copy: True for a copy, False for none at all.
+    """
+    from gradwright.utils.dlpack import capsule_of
+
+    return capsule_of(self, stream, max_version, dl_device, copy)
+
+
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    """The kind and the number of the device, as DLPack numbers them."""
+    from gradwright.utils.dlpack import device_of
+
+    return device_of(self)
+
+
 # By name: what `install_methods` puts on Tensor.
 _NEVER = ("is_distributed", "is_conj", "is_neg")
 _NO_KINDS = ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse_csr", "vulkan", "xla", "xpu")
@@ -225,10 +253,14 @@ def methods() -> dict[str, Any]:
         "apply_": apply_,
         "map_": map_,
         "map2_": map2_,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
     }
 
 
 def install_methods() -> None:
     """Put them on Tensor, over operators of the same names."""
     for name, method in methods().items():
+        if name.startswith("__"):
+            method.__name__ = name  # as classes are told that take calls over
         setattr(Tensor, name, method)

@@ -102,16 +102,17 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.call.placing": (frozenset(("runtime.operators.sparse",)), "the layout sparse_coo"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
-        frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.devices.wrapper")),
-        "the text of Tensors, other libraries, and Tensors around others",
+        frozenset(("runtime.methods.printing", "runtime.devices.wrapper")),
+        "the text of Tensors, and Tensors around others",
     ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "gradwright.batches": (frozenset(("gradwright.batches.vectorize",)), "vmap"),
     "gradwright.files": (
-        frozenset(("runtime.methods.dlpack", "gradwright.serialization")),
+        frozenset(("gradwright.utils.dlpack", "gradwright.serialization")),
         "files and other libraries",
     ),
+    "gradwright.tensor_methods": (frozenset(("gradwright.utils.dlpack",)), "other libraries"),
     "runtime.graph.backward": (
         frozenset(
             (
