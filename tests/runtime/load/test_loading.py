@@ -64,6 +64,24 @@ print("runtime.operators.kernels.pooling" in ready("runtime"))
     assert python(script, ROOT).stdout == "True ['runtime.operators.kernels.shape'] [] []\nFalse\n"
 
 
+def test_the_engine_alone_computes_and_prints_and_the_library_adds_methods() -> None:
+    script = """
+import generated
+from runtime.base.creation import tensor
+x = tensor([1.0, 2.0], requires_grad=True)
+y = generated.mul(x, x)
+y.sum().backward()
+print(y, x.grad.tolist(), hasattr(x, "storage_type"))
+import gradwright
+print(x.storage_type() is gradwright.FloatStorage, x.is_xpu, gradwright.native.is_available.__module__)
+"""
+    done = python(script, ROOT)
+    assert done.stdout.splitlines() == [
+        "tensor([1., 4.], grad_fn=<MulBackward0>) [2.0, 4.0] False",
+        "True False runtime.native",
+    ], done.stderr
+
+
 def test_a_call_puts_the_function_in_the_place_of_what_stood_for_it() -> None:
     """In the operator, its fast path and that of inference mode; behind a kernel that is registered meanwhile, too."""
     script = """
