@@ -357,7 +357,8 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             extra.accumulate_node = None  # made for the old shape and dtype
         self._array = value._array
 
-    if TYPE_CHECKING:  # set by runtime.load.loading: they need what stands above Tensors
+    # Set by `runtime.load.loading` and by the library: they need what stands above Tensors.
+    if TYPE_CHECKING:
 
         def __getitem__(self, index: Any) -> Tensor: ...
         def __setitem__(self, index: Any, value: Any) -> None: ...
