@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from gradwright import masked as masked
     from gradwright import mps as mps
     from gradwright import mtia as mtia
+    from gradwright import native as native
     from gradwright import nn as nn
     from gradwright import optim as optim
     from gradwright import overrides as overrides
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 else:
     _LAZY = (
         "_C __config__ accelerator autograd backends compiler cpu cuda distributed distributions func fx jit library "
-        "masked mps mtia nn optim overrides profiler return_types serialization signal storage testing types utils "
-        "version xpu"
+        "masked mps mtia native nn optim overrides profiler return_types serialization signal storage testing types "
+        "utils version xpu"
     )
     _load_lazily(__name__, _LAZY.split())
 
@@ -68,6 +69,10 @@ with _collector_paused():
     from gradwright.amp.deprecated import *  # noqa: F403
     from gradwright.amp.grad_scaler import GradScaler as GradScaler
     from gradwright.amp.state import *  # noqa: F403
+    from gradwright.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+    from gradwright.anomaly import is_anomaly_enabled as is_anomaly_enabled
+    from gradwright.anomaly import set_anomaly_enabled as set_anomaly_enabled
+    from gradwright.batches import vmap as vmap
     from gradwright.conditional import cond as cond
     from gradwright.files import from_dlpack as from_dlpack
     from gradwright.files import from_file as from_file
@@ -81,9 +86,15 @@ with _collector_paused():
     from gradwright.other_devices import *  # noqa: F403
     from gradwright.publishing import public_names as _public_names
     from gradwright.publishing import publish as _publish
+    from gradwright.removed import eig as eig
+    from gradwright.removed import lstsq as lstsq
+    from gradwright.removed import solve as solve
+    from gradwright.removed import symeig as symeig
     from gradwright.settings import *  # noqa: F403
+    from gradwright.storage_types import *  # noqa: F403
     from gradwright.symbols import *  # noqa: F403
-    from runtime import native as native
+    from gradwright.tensor_methods import install_methods as _install_methods
+    from gradwright.tensor_types import *  # noqa: F403
     from runtime import ops as ops
     from runtime import random as random
     from runtime.base.creation import as_tensor as as_tensor
@@ -105,11 +116,7 @@ with _collector_paused():
     from runtime.base.storage import UntypedStorage as UntypedStorage
     from runtime.base.tags import Tag as Tag
     from runtime.base.tensor import Tensor as Tensor
-    from runtime.base.typed_storages import *  # noqa: F403
     from runtime.base.types import *  # noqa: F403
-    from runtime.graph.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
-    from runtime.graph.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
-    from runtime.graph.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
     from runtime.graph.grad_mode import enable_grad as enable_grad
     from runtime.graph.grad_mode import inference_mode as inference_mode
     from runtime.graph.grad_mode import is_grad_enabled as is_grad_enabled
@@ -117,14 +124,9 @@ with _collector_paused():
     from runtime.graph.grad_mode import no_grad as no_grad
     from runtime.graph.grad_mode import set_grad_enabled as set_grad_enabled
     from runtime.load.loading import import_generated as _import_generated
-    from runtime.methods.legacy import *  # noqa: F403
     from runtime.methods.print_options import get_printoptions as get_printoptions
     from runtime.methods.print_options import printoptions as printoptions
     from runtime.methods.print_options import set_printoptions as set_printoptions
-    from runtime.methods.removed import eig as eig
-    from runtime.methods.removed import lstsq as lstsq
-    from runtime.methods.removed import solve as solve
-    from runtime.methods.removed import symeig as symeig
     from runtime.methods.storage import resize_as_ as resize_as_
     from runtime.native.reserve import get_memory_reserve as get_memory_reserve
     from runtime.native.reserve import reserved_memory as reserved_memory
@@ -133,7 +135,6 @@ with _collector_paused():
     from runtime.native.threads import set_num_threads as set_num_threads
     from runtime.operators import functional as functional
     from runtime.operators import sparse as sparse
-    from runtime.operators.batching.vmap import vmap as vmap
     from runtime.operators.functional import _assert as _assert
     from runtime.operators.functional import _segment_reduce as _segment_reduce
     from runtime.operators.functional import atleast_1d as atleast_1d
@@ -177,6 +178,7 @@ with _collector_paused():
     from runtime.random import thread_safe_generator as thread_safe_generator
 
     _publish(_import_generated(), _sys.modules[__name__])
+    _install_methods()
 
 if TYPE_CHECKING:
     import codegen as codegen

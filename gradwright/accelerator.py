@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gradwright.absent import refusing
 from gradwright.cuda import device_count, is_available
-from runtime.base.absent import refusing
 from runtime.base.types import Device
 
 __all__ = ["current_accelerator", "device_count", "is_available"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.base.absent import refusing
+from gradwright.absent import refusing
 
 __all__ = ["get_pg_count", "is_available", "is_initialized"]
 

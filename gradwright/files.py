@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import mmap
+import os
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from runtime.base import types
 from runtime.base.dtypes import dtype as DType
 from runtime.base.dtypes import get_default_dtype
 from runtime.base.leaves import leaf
-from runtime.base.shared_memory import bytes_of_file
+from runtime.base.shared_memory import SharedMemory
 from runtime.base.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         device: where the Tensor is to lie.
         copy: True for a copy, False for none at all, None for one where it is needed.
     """
-    from runtime.methods.dlpack import from_dlpack
+    from gradwright.utils.dlpack import from_dlpack
 
     return from_dlpack(ext_tensor, device=device, copy=copy)
 
@@ -77,6 +81,38 @@ def from_file(
     if (place := types.get_default_device() if device is None else types.device(device)).type != "cpu":
         raise NotImplementedError(f"a file is mapped into main memory, but the device is {place}")
     wanted = get_default_dtype() if dtype is None else dtype
-    memory = bytes_of_file(filename, (size or 0) * wanted.itemsize, bool(shared))
+    memory = _bytes_of_file(filename, (size or 0) * wanted.itemsize, bool(shared))
     out = wrap(memory.view(wanted.numpy))
     return leaf(out, requires_grad)
+
+
+def _bytes_of_file(path: str, count: int, shared: bool) -> np.ndarray[Any, Any]:
+    """The first bytes of a file as memory.
+
+    Args:
+        path: of the file; where it is shared and there is none, it is made.
+        count: how many bytes; a shared file that is shorter becomes as long.
+        shared: whether writes go to the file.
+
+    Raises:
+        RuntimeError: it cannot be opened or mapped, or is too short.
+    """
+    mode = "read-write" if shared else "read-only"
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o666)
+    except OSError as error:
+        raise RuntimeError(f"unable to open file <{path}> in {mode} mode: {error.strerror} ({error.errno})") from None
+    try:
+        size = os.fstat(handle).st_size
+        if count < 0:
+            raise RuntimeError(f"unable to mmap {count} bytes from file <{path}>")
+        if count > size:
+            if not shared:
+                raise RuntimeError(f"file <{path}> size <{size}> is smaller than the required mapping size <{count}>")
+            os.ftruncate(handle, count)
+        if not count:
+            return np.empty(0, np.uint8)
+        pages: mmap.mmap = SharedMemory(handle, count) if shared else mmap.mmap(handle, count, access=mmap.ACCESS_COPY)
+    finally:
+        os.close(handle)
+    return np.frombuffer(pages, np.uint8)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final, TypeVar
 
 from gradwright import futures
-from runtime.base.absent import refusing, say_once
+from gradwright.absent import refusing, say_once
 
 __all__ = [
     "Attribute",

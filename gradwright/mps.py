@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gradwright.absent import refusing
 from gradwright.cuda import device_count, is_available, manual_seed
-from runtime.base.absent import refusing
 
 __all__ = ["device_count", "is_available", "manual_seed"]
 

@@ -8,7 +8,7 @@ from codegen.module_names import INNER_PACKAGES, PREFIX, PUBLIC_PACKAGE, RUNTIME
 
 # Modules by the names that they have here.
 ALIASES = {
-    **{name: f"{RUNTIME}.{name}" for name in ("native", "ops", "random")},
+    **{name: f"{RUNTIME}.{name}" for name in ("ops", "random")},
     **{name: f"{RUNTIME}.operators.{name}" for name in ("functional", "sparse")},
 }
 if not PREFIX:

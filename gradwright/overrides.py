@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from gradwright import fft, linalg, special
+from gradwright.mode_blocks import ModeBlock
 from runtime import ops
 from runtime.base import overriding
 from runtime.base.modes import Variant, handle_calls
@@ -27,7 +28,6 @@ from runtime.base.overriding import (
     state,
 )
 from runtime.base.tensor import Tensor
-from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_called
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import e, inf, nan, pi
 from typing import Any
 
-from runtime.base.absent import say_once
+from gradwright.absent import say_once
 from runtime.base.tensor import Tensor
 
 __all__ = [

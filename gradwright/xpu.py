@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradwright.absent import refusing
 from gradwright.cuda import (
     device,
     device_count,
@@ -24,7 +25,6 @@ from gradwright.cuda import (
     seed,
     seed_all,
 )
-from runtime.base.absent import refusing
 
 __all__ = [
     "device",

@@ -56,11 +56,14 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ),
         ("runtime.operators.batching",),
         ("runtime.methods",),
-        ("runtime.load", "runtime.native.explaining", "runtime.native.guards"),
+        ("runtime.load",),
     ),
     "gradwright": (
-        ("gradwright.names", "gradwright.publishing", "gradwright.missing", "gradwright.version"),
-        ("gradwright.torch_version", "gradwright.lowrank"),
+        ("gradwright.names", "gradwright.publishing", "gradwright.missing", "gradwright.version", "gradwright.absent"),
+        ("gradwright.torch_version", "gradwright.lowrank", "gradwright.native"),
+        ("gradwright.anomaly", "gradwright.batches", "gradwright.mode_blocks"),
+        ("gradwright.removed", "gradwright.storage_types", "gradwright.tensor_types"),
+        ("gradwright.tensor_methods",),
         ("gradwright.backends", "gradwright.fft", "gradwright.linalg", "gradwright.special"),
         ("gradwright.autograd", "gradwright.func", "gradwright.library", "gradwright.files"),
         # Names that stand on little, and what is not there.
@@ -100,16 +103,17 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "runtime.call.placing": (frozenset(("runtime.operators.sparse",)), "the layout sparse_coo"),
     "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
-        frozenset(("runtime.methods.dlpack", "runtime.methods.printing", "runtime.devices.wrapper")),
-        "the text of Tensors, other libraries, and Tensors around others",
+        frozenset(("runtime.methods.printing", "runtime.devices.wrapper")),
+        "the text of Tensors, and Tensors around others",
     ),
     "runtime.load.loading": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
     "runtime.load.packages": (frozenset(("runtime.load.debugging",)), "GRADWRIGHT_DEBUG"),
-    "runtime.operators.batching.vmap": (frozenset(("runtime.operators.batching.vectorize",)), "vmap"),
+    "gradwright.batches": (frozenset(("gradwright.batches.vectorize",)), "vmap"),
     "gradwright.files": (
-        frozenset(("runtime.methods.dlpack", "gradwright.serialization")),
+        frozenset(("gradwright.utils.dlpack", "gradwright.serialization")),
         "files and other libraries",
     ),
+    "gradwright.tensor_methods": (frozenset(("gradwright.utils.dlpack",)), "other libraries"),
     "runtime.graph.backward": (
         frozenset(
             (
@@ -121,6 +125,7 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
         "is_grads_batched",
     ),
     "gradwright": (frozenset(("gradwright.as_torch",)), "the name torch"),
+    "gradwright.autograd.function": (frozenset(("gradwright.autograd.function_batches",)), "Functions under vmap"),
     "gradwright.autograd.gradcheck": (
         frozenset(f"gradwright.autograd.gradcheck.{part}" for part in ("checks", "compare", "problem")),
         "gradcheck",

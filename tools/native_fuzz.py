@@ -346,7 +346,7 @@ class _Running:
                 elif mode is not None and mode != "explain":
                     stack.enter_context(getattr(self.library, mode)())
                 if mode == "explain":
-                    from runtime import native
+                    from gradwright import native
 
                     result = native.explain(function).result if hasattr(native, "explain") else function()
                 else:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gradwright.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from gradwright.autograd.variable import Variable, is_multithreading_enabled, set_multithreading_enabled
-from runtime.base.lazy import load_lazily
-from runtime.graph.anomaly_mode import (
+from gradwright.anomaly import (
     detect_anomaly,
     is_anomaly_check_nan_enabled,
     is_anomaly_enabled,
     set_detect_anomaly,
 )
+from gradwright.autograd.function import Function
+from gradwright.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
+from gradwright.autograd.variable import Variable, is_multithreading_enabled, set_multithreading_enabled
+from runtime.base.lazy import load_lazily
 from runtime.graph.backward import backward, grad
-from runtime.graph.function import Function
 from runtime.graph.grad_mode import (
     enable_grad,
     inference_mode,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         profiler_util,
     )
 else:
-    _LAZY = "anomaly_mode forward_ad function functional grad_mode graph profiler profiler_util"
+    _LAZY = "anomaly_mode forward_ad functional grad_mode graph profiler profiler_util"
     load_lazily(__name__, _LAZY.split())
 
 __all__ = [

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from runtime.graph.anomaly_mode import detect_anomaly, set_detect_anomaly
+from gradwright.anomaly import detect_anomaly, set_detect_anomaly
 
 __all__ = ["detect_anomaly", "set_detect_anomaly"]

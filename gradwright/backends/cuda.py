@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import SimpleNamespace
 
-from runtime.base import attention_kernels
-from runtime.base.attention_kernels import SDPBackend
+from runtime.operators import attention_kernels
+from runtime.operators.attention_kernels import SDPBackend
 
 matmul = SimpleNamespace(
     allow_tf32=False,

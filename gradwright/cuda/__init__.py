@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Never
 
+from gradwright.absent import refusing
 from gradwright.cuda import amp as amp
-from runtime.base.absent import refusing
 from runtime.base.errors import AcceleratorError as AcceleratorError
 from runtime.base.errors import OutOfMemoryError as OutOfMemoryError
 

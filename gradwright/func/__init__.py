@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gradwright.batches import vmap
 from gradwright.func.functionalizing import functionalize
 from gradwright.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from gradwright.func.rearranging import rearrange
@@ -10,7 +11,6 @@ from gradwright.func.tangents import hessian, jacfwd, jvp, linearize
 from runtime.base.tensor import Tensor
 from runtime.operators.batching.batched import BatchedTensor
 from runtime.operators.batching.rules.families import fallback_warnings
-from runtime.operators.batching.vmap import vmap
 
 __all__ = [
     "debug_unwrap",

@@ -8,10 +8,10 @@ from gradwright.nn.linear import Linear
 from gradwright.nn.module import Module
 from gradwright.nn.parameter import Parameter
 from runtime import ops
-from runtime.base.attention_kernels import SDPBackend as SDPBackend
-from runtime.base.attention_kernels import sdpa_kernel as sdpa_kernel
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType
+from runtime.operators.attention_kernels import SDPBackend as SDPBackend
+from runtime.operators.attention_kernels import sdpa_kernel as sdpa_kernel
 
 
 class NonDynamicallyQuantizableLinear(Linear):

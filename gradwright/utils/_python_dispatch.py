@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from gradwright.mode_blocks import ModeBlock
 from runtime.base import class_dispatch, composites, overriding
 from runtime.base.modes import Variant, handle_kernels, handle_nodes
 from runtime.base.tensor import Tensor
 from runtime.call.facts import BUILT_IN
-from runtime.call.mode_blocks import ModeBlock
 from runtime.call.public import as_dispatched
 from runtime.call.registered import generated_in
 

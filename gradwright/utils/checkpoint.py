@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from gradwright.amp import autocast
 from gradwright.amp.state import get_autocast_dtype, is_autocast_cache_enabled, is_autocast_enabled
+from gradwright.autograd.function import Function
 from gradwright.autograd.graph import saved_tensors_hooks
 from gradwright.utils.device_states import DefaultDeviceType, get_device_states, set_device_states
 from gradwright.utils.selective_checkpoint import (
@@ -32,7 +33,6 @@ from runtime.base.tensor import Tensor
 from runtime.base.threads import ThreadState
 from runtime.graph import engine
 from runtime.graph.backward import backward
-from runtime.graph.function import Function
 from runtime.graph.grad_mode import enable_grad, no_grad
 from runtime.graph.saved import hook_stack
 

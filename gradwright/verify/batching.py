@@ -9,12 +9,12 @@ import numpy as np
 
 from gradwright import func
 from gradwright.autograd import grad as autograd_grad
+from gradwright.batches import vmap
 from gradwright.testing import determined, on_copies
 from gradwright.verify.points import Point, all_tensors, array, assert_close, gives_nothing, tensors_in
 from gradwright.verify.results import Inapplicable, Refuted, Undecided
 from runtime import ops
 from runtime.base.tensor import Tensor, wrap
-from runtime.operators.batching.vmap import vmap
 
 SIZE = 3
 # What says that a call can not be batched: it looks at values, it reads a mask, its views want another layout, or it

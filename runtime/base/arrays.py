@@ -327,4 +327,3 @@ class Constant(dict[np.dtype[Any], Array]):
 
 
 ZERO = Constant(0)
-ONE = Constant(1)

@@ -10,13 +10,13 @@ import numpy as np
 from runtime.base.meta_array import MetaArray, over, plain
 from runtime.base.modes import grad_mode
 from runtime.base.tensor import Tensor
-from runtime.call import meta_sizes
 from runtime.call.inference import untrack
 from runtime.call.promote import run_kernel
 from runtime.call.results import laid_out
 from runtime.call.returned import counted
 from runtime.devices.meta import backend
 from runtime.graph import views
+from runtime.operators import meta_sizes
 from runtime.random import default_generator
 
 if TYPE_CHECKING:

@@ -30,8 +30,6 @@ from runtime.graph.regions import Place, Region
 from runtime.graph.saved import freed_error
 from runtime.native import core
 
-_new = object.__new__
-
 _AMBIGUOUS = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
     "the view and the inplace either both inside the {mode} block (if you don't want the inplace to be tracked) or "

@@ -1,8 +1,8 @@
-"""Methods that make a Tensor of another dtype, in the ways that PyTorch spells it, or of other data."""
+"""Methods that make a Tensor of another dtype or class, in the ways that PyTorch spells it, or of other data."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,9 +11,12 @@ from runtime.base import creation, dtypes
 from runtime.base.describe import describe
 from runtime.base.keys import key_of_device
 from runtime.base.modes import plain_types
+from runtime.base.overriding import DisableTorchFunction
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, DType, MemoryFormat, check_device, lies_in
 from runtime.devices.transfer import moved
+
+T = TypeVar("T", bound=Tensor)
 
 _NAMES = ("device", "dtype", "non_blocking", "copy")
 
@@ -67,6 +70,22 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if not copy and (dtype is None or dtype is self.dtype) and lies_in(self, memory_format):
         return self
     return ops._to_copy(self, dtype=self.dtype if dtype is None else dtype, memory_format=memory_format)
+
+
+def as_subclass(self: Tensor, cls: type[T]) -> T:
+    """The Tensor as one of another class, with the same memory and history.
+
+    Raises:
+        TypeError: it is no class of Tensors.
+    """
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
+    with DisableTorchFunction():
+        out: Any = ops.alias(self)
+    if type(out) is not cls:
+        out.__class__ = cls
+    same: T = out
+    return same
 
 
 def read_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[DType | None, str | None, bool]:

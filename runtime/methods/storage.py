@@ -15,7 +15,6 @@ from runtime.base.shared_memory import shared_bytes
 from runtime.base.sharing import views_over
 from runtime.base.storage import TypedStorage, UntypedStorage, array_over, bytes_of, dense_strides
 from runtime.base.tensor import Tensor
-from runtime.base.typed_storages import StorageType, type_of
 from runtime.base.types import (
     MemoryFormat,
     Size,
@@ -46,15 +45,6 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 def storage(self: Tensor) -> TypedStorage:
     """The memory as elements of this Tensor's dtype."""
     return TypedStorage(wrap_storage=untyped_storage(self), dtype=self.dtype)
-
-
-def storage_type(self: Tensor) -> StorageType:
-    """The class of storages of this Tensor's dtype.
-
-    Raises:
-        KeyError: there is none.
-    """
-    return type_of(self.dtype)
 
 
 def set_(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from runtime.base.tensor import Tensor
-from runtime.methods import conversion, dense, gradients, indexing, queries, removed, storage
+from runtime.methods import conversion, dense, gradients, indexing, storage
 from runtime.operators import functional, sparse_functions
 
 
 def written_by_hand() -> dict[str, Any]:
     """Each under its name."""
     methods: dict[str, Any] = {
-        **queries.methods(),
-        **removed.methods(),
         **dense.methods(),
         **sparse_functions.methods(),
         "__getitem__": indexing.getitem,
@@ -21,11 +19,8 @@ def written_by_hand() -> dict[str, Any]:
         "__delitem__": indexing.delitem,
         "__repr__": _text,
         "__rdiv__": _divides,
-        "__dlpack__": _dlpack,
-        "__dlpack_device__": _dlpack_device,
         "untyped_storage": storage.untyped_storage,
         "storage": storage.storage,
-        "storage_type": storage.storage_type,
         "set_": storage.set_,
         "is_set_to": storage.is_set_to,
         "is_shared": storage.is_shared,
@@ -34,6 +29,7 @@ def written_by_hand() -> dict[str, Any]:
         "resize_as_": storage.resize_as_,
         "to": conversion.to,
         "cpu": conversion.cpu,
+        "as_subclass": conversion.as_subclass,
         "new_tensor": conversion.new_tensor,
         "_make_wrapper_subclass": staticmethod(_make_wrapper_subclass),
         "lu": functional.lu,
@@ -65,34 +61,6 @@ def _make_wrapper_subclass(cls: type[Tensor], size: Any, *args: Any, **kwargs: A
 def _divides(self: Tensor, other: Any) -> Any:
     """`other / self`, under the name that Python 2 had for it."""
     return other / self
-
-
-def _dlpack(
-    self: Tensor,
-    *,
-    stream: Any = -1,
-    max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
-) -> Any:
-    """The data as a DLPack capsule, for other array libraries.
-
-    Args:
-        stream: accepted; main memory has none.
-        max_version: the newest version of DLPack that is understood.
-        dl_device: where the data is wanted.
-        copy: True for a copy, False for none at all.
-    """
-    from runtime.methods.dlpack import capsule_of
-
-    return capsule_of(self, stream, max_version, dl_device, copy)
-
-
-def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """The kind and the number of the device, as DLPack numbers them."""
-    from runtime.methods.dlpack import device_of
-
-    return device_of(self)
 
 
 def _text(self: Tensor) -> str:

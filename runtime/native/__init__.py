@@ -82,12 +82,6 @@ def load(file: str, name: str) -> ModuleType:
     return module
 
 
-def __getattr__(name: str) -> Any:
-    if name == "explain":  # it needs what needs this module
-        return importlib.import_module(f"{__name__}.explaining").explain
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-
-
 # The extension module; None where it is off, or not to be had.
 core: Any
 core, _reason = find()

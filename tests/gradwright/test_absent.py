@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import gradwright as torch
-from runtime.base import absent
+from gradwright import absent
 
 NO: list[Callable[[], object]] = [
     lambda: torch.cuda.is_available(),

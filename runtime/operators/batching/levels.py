@@ -54,10 +54,6 @@ class VmapLevel:
         """Perform an operator call that has a batch of this level among its arguments; let others pass."""
         raise NotImplementedError
 
-    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """Perform `function.apply(*args)` of an `autograd.Function`, where some Tensor is batched at this level."""
-        raise NotImplementedError
-
     def __enter__(self) -> Self:
         """Let calls of this thread come to the level; when the block ends, Tensors batched at it are void."""
         self._outer = vmaps, around = _open.vmaps, thread_handlers.calls

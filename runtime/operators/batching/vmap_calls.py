@@ -1,4 +1,4 @@
-"""Calls under vmap: how an open level performs operators and custom Functions for a whole batch.
+"""Calls under vmap: how an open level performs operators for a whole batch.
 
 A level of vmap stands around the operator calls of its thread. It is not an unusual mode: calls on plain Tensors have
 nothing to do with it and stay on their fast path, and BatchedTensor is not plain, so its calls come here anyway; so do
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from runtime.base.modes import Variant
 from runtime.operators.batching.batched import BatchedTensor
-from runtime.operators.batching.functions import apply_batched
 from runtime.operators.batching.levels import VmapLevel
 from runtime.operators.batching.rules import RANDOM_RULES, perform
 
@@ -43,10 +42,6 @@ class _PerformingLevel(VmapLevel):
 
     def _holds(self, values: Sequence[Any]) -> bool:
         return any(type(value) is BatchedTensor and value.level is self for value in values)
-
-    def apply_function(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """Perform a custom Function by its own rule, or by one made of its methods."""
-        return apply_batched(function, args)
 
 
 def vmap_level(size: int, randomness: str, of_tangents: bool = False) -> VmapLevel:

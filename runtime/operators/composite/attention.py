@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from runtime import ops
-from runtime.base import attention_kernels, dtypes
+from runtime.base import dtypes
 from runtime.base.tensor import Tensor
 from runtime.graph import forward
+from runtime.operators import attention_kernels
 from runtime.operators.helpers.attention import softmax_or_zeros
 
 

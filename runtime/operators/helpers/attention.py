@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from runtime import ops
 from runtime.base import dtypes
-from runtime.base.attention_kernels import factor_of
 from runtime.base.tensor import Tensor
+from runtime.operators.attention_kernels import factor_of
 
 
 def softmax_or_zeros(scores: Tensor) -> Tensor:

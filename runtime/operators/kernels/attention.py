@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from runtime.base.arrays import Array, is_half, type_name
-from runtime.base.attention_kernels import factor_of
+from runtime.operators.attention_kernels import factor_of
 
 _NAME = "scaled_dot_product_attention_flash_attention"
 

@@ -47,7 +47,7 @@ def bmm(self: Array, mat2: Array) -> Array:
     _check_batches(self, mat2)
     if self.dtype != mat2.dtype:
         raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(mat2.dtype)}")
-    return _multiply("bmm", self, mat2)
+    return _multiply(self, mat2)
 
 
 def mv(self: Array, vec: Array) -> Array:
@@ -55,19 +55,19 @@ def mv(self: Array, vec: Array) -> Array:
     _check_matrix_vector(1, self, vec)
     if self.dtype != vec.dtype:
         raise RuntimeError(f"expected scalar type {type_name(self.dtype)} but found {type_name(vec.dtype)}")
-    return _multiply("mv", self, vec)
+    return _multiply(self, vec)
 
 
 def dot(self: Array, tensor: Array) -> Array:
     """The sum of the products of two vectors."""
     _check_vectors("dot", self, tensor)
-    return _multiply("dot", self, tensor)
+    return _multiply(self, tensor)
 
 
 def vdot(self: Array, other: Array) -> Array:
     """The sum of the products of the conjugate of a vector with another."""
     _check_vectors("vdot", self, other)
-    return _multiply("vdot", self.conj() if self.dtype.kind == "c" else self, other)
+    return _multiply(self.conj() if self.dtype.kind == "c" else self, other)
 
 
 def addmm(self: Array, mat1: Array, mat2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -91,7 +91,7 @@ def addmv(self: Array, mat: Array, vec: Array, beta: Number = 1, alpha: Number =
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {names[0]}, {names[1]}, and {names[2]}"
         )
-    return _add_product(self, _multiply("addmv", mat, vec), beta, alpha)
+    return _add_product(self, _multiply(mat, vec), beta, alpha)
 
 
 def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -100,7 +100,7 @@ def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: 
     if not self.dtype == batch1.dtype == batch2.dtype:
         names = ", ".join(type_name(array.dtype) for array in (self, batch1, batch2))
         raise RuntimeError(f"Input dtypes must be the same, got: {names}")
-    return _add_product(self, _multiply("baddbmm", batch1, batch2), beta, alpha)
+    return _add_product(self, _multiply(batch1, batch2), beta, alpha)
 
 
 def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -109,7 +109,7 @@ def addbmm(self: Array, batch1: Array, batch2: Array, beta: Number = 1, alpha: N
     if not self.dtype == batch1.dtype == batch2.dtype:
         names = ", ".join(type_name(array.dtype) for array in (self, batch1, batch2))
         raise RuntimeError(f"Input dtypes must be the same, got: {names}")
-    total = np.add.reduce(_multiply("addbmm", batch1, batch2), axis=0, dtype=self.dtype)
+    total = np.add.reduce(_multiply(batch1, batch2), axis=0, dtype=self.dtype)
     return _add_product(self, np.asarray(total), beta, alpha)
 
 
@@ -120,10 +120,10 @@ def _product(left: Array, right: Array) -> Array:
     if left.dtype != right.dtype:
         names = [_SMALL_NAMES.get(array.dtype.name, array.dtype.name) for array in (left, right)]
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {names[0]} != {names[1]}")
-    return _multiply("mm", left, right)
+    return _multiply(left, right)
 
 
-def _multiply(name: str, left: Array, right: Array) -> Array:
+def _multiply(left: Array, right: Array) -> Array:
     dtype = left.dtype
     if dtype.kind == "f":
         return np.asarray(left.dot(right) if right.ndim <= 2 and left.ndim <= 2 else np.matmul(left, right))

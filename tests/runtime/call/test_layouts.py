@@ -10,7 +10,7 @@ import pytest
 
 import gradwright
 from generated import operators
-from runtime import native
+from gradwright import native
 from runtime.base import layouts, modes
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.dispatch import Operator

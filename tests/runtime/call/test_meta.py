@@ -19,8 +19,8 @@ from gradwright.nn import functional as F
 from gradwright.testing import operator_function, sample_inputs
 from runtime.base.meta_array import MetaArray, strided
 from runtime.base.tensor import Tensor, wrap
-from runtime.call import meta_sizes
 from runtime.load.operator_info import OperatorInfo
+from runtime.operators import meta_sizes
 from support.properties import Properties
 
 properties = Properties()

@@ -39,8 +39,10 @@ def test_either_may_come_first(first: str) -> None:
 def test_importing_does_not_load_what_is_used_later() -> None:
     others = ("scipy", "ml_dtypes", "jinja2", "yaml", "rich", "torch", "numpy.random", "numpy.typing")
     others += ("pathlib", "random", "shutil", "string", "tempfile")
-    ours = [f"runtime.{name}" for name in ("call.binding", "operators.batching.vectorize", "methods.printing")]
-    ours += [f"gradwright.{name}" for name in ("library.custom", "nn.module", "optim.sgd", "profiler")]
+    ours = [f"runtime.{name}" for name in ("call.binding", "methods.printing")]
+    ours += [
+        f"gradwright.{name}" for name in ("batches.vectorize", "library.custom", "nn.module", "optim.sgd", "profiler")
+    ]
     ours += [f"gradwright.autograd.{name}" for name in ("forward_ad", "functional", "graph")]
     ours += ["codegen.schema", "codegen.paths", "codegen.output", "generated.nodes"]
     assert not [name for name in ours if importlib.util.find_spec(name) is None]
@@ -60,6 +62,24 @@ gradwright.special.erf(gradwright.ones(2, dtype=gradwright.float16))
 print("runtime.operators.kernels.pooling" in ready("runtime"))
 """
     assert python(script, ROOT).stdout == "True ['runtime.operators.kernels.shape'] [] []\nFalse\n"
+
+
+def test_the_engine_alone_computes_and_prints_and_the_library_adds_methods() -> None:
+    script = """
+import generated
+from runtime.base.creation import tensor
+x = tensor([1.0, 2.0], requires_grad=True)
+y = generated.mul(x, x)
+y.sum().backward()
+print(y, x.grad.tolist(), hasattr(x, "storage_type"))
+import gradwright
+print(x.storage_type() is gradwright.FloatStorage, x.is_xpu, gradwright.native.is_available.__module__)
+"""
+    done = python(script, ROOT)
+    assert done.stdout.splitlines() == [
+        "tensor([1., 4.], grad_fn=<MulBackward0>) [2.0, 4.0] False",
+        "True False runtime.native",
+    ], done.stderr
 
 
 def test_a_call_puts_the_function_in_the_place_of_what_stood_for_it() -> None:
@@ -159,7 +179,7 @@ def test_threads_that_load_a_module_at_once_all_find_it_whole() -> None:
         sys.setswitchinterval(1e-6)
         uses = {LATER!r} + ["gradwright.nn.utils", "gradwright.nn.functional.gelu(gradwright.ones(2))"]
         names = ["gradwright.nn.functional", "gradwright.nn.utils", "runtime.operators.batching.rules.families",
-            "runtime.operators.batching.vectorize", "runtime.call.registered", "gradwright.autograd.functional",
+            "gradwright.batches.vectorize", "runtime.call.registered", "gradwright.autograd.functional",
             "gradwright.optim.sgd", "runtime.methods.printing", "gradwright.profiler", "runtime.call.overloads",
             "generated.nodes", "generated.registry", "codegen.schema.types"]
         start, errors = threading.Barrier(16), []

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import attention
 from support.native_core import needs_core

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import gradwright
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels.embedding_bag import embedding_bag_of_rows
 from support.native_core import needs_core

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from runtime import native
+from gradwright import native
 from runtime.base.tensor import wrap
 from support.complex_parts import check_parts
 from support.native_core import NO_CORE

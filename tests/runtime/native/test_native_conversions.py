@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from runtime import native
+from gradwright import native
 from support.native_core import needs_core
 
 pytestmark = needs_core

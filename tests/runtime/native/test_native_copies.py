@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import gradwright
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base import layouts
 from runtime.base.tensor import Tensor, wrap
 from runtime.operators.kernels import linalg, rearrange

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright import no_grad, ops, set_num_threads
-from runtime import native
+from gradwright import native, no_grad, ops, set_num_threads
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import grid as kernels
 from support.native_core import needs_core

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.composite import nn as composite
 from runtime.operators.kernels import nn as kernels

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gradwright
+from gradwright import native
 from gradwright.nn import functional as F
-from runtime import native
 from support.native_core import needs_core
 
 pytestmark = needs_core

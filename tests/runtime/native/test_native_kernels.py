@@ -24,7 +24,7 @@ from codegen.targets.cpp.headers import Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.operators import KernelEntry, has_entry
 from codegen.targets.cpp.text import Library
-from runtime import native
+from gradwright import native
 from runtime.base import layouts
 from runtime.base.tensor import wrap
 from support.complex_parts import check_parts

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import masking
 from support.native_core import needs_core

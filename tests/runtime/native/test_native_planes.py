@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import gradwright
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import batch_norm, convolution
 from support.native_core import needs_core

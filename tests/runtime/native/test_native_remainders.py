@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import arithmetic
 from support.native_core import needs_core

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gradwright import autograd, ops
-from runtime import native
+from gradwright import autograd, native, ops
 from runtime.base.tensor import Tensor, wrap
 from runtime.native import core
 from runtime.operators.composite import fourier

@@ -11,8 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import gradwright
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import ordering
 from support.native_core import needs_core

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradwright import ops
-from runtime import native
+from gradwright import native, ops
 from runtime.base.tensor import wrap
 from runtime.operators.kernels import upsampling
 from support.native_core import needs_core

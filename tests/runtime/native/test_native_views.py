@@ -14,7 +14,7 @@ import pytest
 
 import gradwright
 from generated import operators
-from runtime import native
+from gradwright import native
 from runtime.base.sharing import views_over
 from runtime.base.tensor import Tensor, wrap
 from support.native_core import needs_core

@@ -1,22 +1,20 @@
-"""What Tensors are asked for that is the same for all of them, and methods of old programs."""
+"""Methods of Tensor that PyTorch has and the engine does not need: the same for all Tensors, or of old programs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Never, TypeVar
+from typing import Any, Never
 
 import numpy as np
 
-from runtime import ops
+from gradwright import removed
+from gradwright.storage_types import StorageType, type_of
+from gradwright.tensor_types import made
 from runtime.base.describe import describe
 from runtime.base.layouts import innermost_first
-from runtime.base.overriding import DisableTorchFunction
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import Device, MemoryFormat
 from runtime.methods.conversion import to
-from runtime.methods.legacy import made
-
-T = TypeVar("T", bound=Tensor)
 
 
 def _property(value: Any, doc: str) -> property:
@@ -39,6 +37,15 @@ def never(self: Tensor) -> bool:
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A Tensor of this one's dtype, from data or of a shape with arbitrary contents; prefer `new_tensor`."""
     return made(self.dtype, args, device=device)
+
+
+def storage_type(self: Tensor) -> StorageType:
+    """The class of storages of this Tensor's dtype.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return type_of(self.dtype)
 
 
 def _place(kind: str, device: Device | str | int | None) -> Device:
@@ -150,22 +157,6 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
     return tuple(reversed(innermost_first(self.shape, [self.stride()])))
 
 
-def as_subclass(self: Tensor, cls: type[T]) -> T:
-    """The Tensor as one of another class, with the same memory and history.
-
-    Raises:
-        TypeError: it is no class of Tensors.
-    """
-    if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise TypeError(f"as_subclass(): cls must be a subclass of Tensor, not {cls!r}")
-    with DisableTorchFunction():
-        out: Any = ops.alias(self)
-    if type(out) is not cls:
-        out.__class__ = cls
-    same: T = out
-    return same
-
-
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Overwrite each element with what a Python function makes of it; slow.
 
@@ -205,7 +196,35 @@ def _write(self: Tensor, function: Callable[..., Any], *tensors: Tensor) -> Tens
     return written
 
 
-# By name: what `install` puts on Tensor.
+def _dlpack(
+    self: Tensor,
+    *,
+    stream: Any = -1,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """The data as a DLPack capsule, for other array libraries.
+
+    Args:
+        stream: accepted; main memory has none.
+        max_version: the newest version of DLPack that is understood.
+        dl_device: where the data is wanted.
+        copy: True for a copy, False for none at all.
+    """
+    from gradwright.utils.dlpack import capsule_of
+
+    return capsule_of(self, stream, max_version, dl_device, copy)
+
+
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    """The kind and the number of the device, as DLPack numbers them."""
+    from gradwright.utils.dlpack import device_of
+
+    return device_of(self)
+
+
+# By name: what `install_methods` puts on Tensor.
 _NEVER = ("is_distributed", "is_conj", "is_neg")
 _NO_KINDS = ("ipu", "maia", "mkldnn", "mps", "mtia", "nested", "quantized", "sparse_csr", "vulkan", "xla", "xpu")
 
@@ -215,11 +234,13 @@ def methods() -> dict[str, Any]:
     kinds = {f"is_{kind}": _property(False, f"Whether the Tensor is of kind {kind}: no.") for kind in _NO_KINDS}
     return {
         **kinds,
+        **removed.methods(),
         **dict.fromkeys(_NEVER, never),
         "is_cpu": property(is_cpu),
         "name": _property(None, "The name of the Tensor: it has none."),
         "volatile": _property(False, "Whether nothing is recorded, as it was said long ago: always False."),
         "new": new,
+        "storage_type": storage_type,
         "cuda": cuda,
         "xpu": xpu,
         "ipu": ipu,
@@ -229,8 +250,17 @@ def methods() -> dict[str, Any]:
         "const_data_ptr": const_data_ptr,
         "module_load": module_load,
         "dim_order": dim_order,
-        "as_subclass": as_subclass,
         "apply_": apply_,
         "map_": map_,
         "map2_": map2_,
+        "__dlpack__": _dlpack,
+        "__dlpack_device__": _dlpack_device,
     }
+
+
+def install_methods() -> None:
+    """Put them on Tensor, over operators of the same names."""
+    for name, method in methods().items():
+        if name.startswith("__"):
+            method.__name__ = name  # as classes are told that take calls over
+        setattr(Tensor, name, method)

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from gradwright.autograd.function_node import FunctionNode
 from runtime.base.state import LEAF
 from runtime.base.tensor import Tensor
 from runtime.graph import views
-from runtime.graph.function_node import FunctionNode
 from runtime.graph.grad_mode import no_grad
 from runtime.graph.node import OutputEdge
 

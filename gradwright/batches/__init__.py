@@ -1,4 +1,4 @@
-"""vmap, which is in every namespace; what it is made of is loaded with its first call."""
+"""`vmap`: functions of single elements, called with batches. What it is made of is loaded with its first call."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def vmap(
 
     @wraps(func)
     def of_batches(*args: Any, **kwargs: Any) -> Any:
-        from runtime.operators.batching.vectorize import run_batches  # it needs much that few programs do
+        from gradwright.batches.vectorize import run_batches  # it needs much that few programs do
 
         return run_batches(func, in_dims, out_dims, randomness, chunk_size, args, kwargs)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from gradwright.autograd.function_node import FunctionNode
 from runtime.base.sharing import lowest
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
 from runtime.graph import jvp as graph_jvp
-from runtime.graph.function_node import FunctionNode
 
 _NOT_IN_PLACE = "An inplace custom Function is not {what}. If the forward is modifying an input inplace, then the jvp "
 _NOT_WRITTEN = (

@@ -15,12 +15,12 @@ from functools import cache
 from types import CodeType, FrameType, FunctionType
 from typing import Any, Literal
 
+from gradwright.native.guards import Guards, failed
 from runtime.call import dispatch, registered
 from runtime.call.facts import BUILT_IN
 from runtime.graph import engine
 from runtime.graph.node import Node
 from runtime.native import core
-from runtime.native.guards import Guards, failed
 
 __all__ = ["Call", "Explanation", "Totals", "explain"]
 

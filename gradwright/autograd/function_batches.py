@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gradwright.autograd.function import Function, FunctionNode
 from runtime import ops
 from runtime.base.pytree import flatten
 from runtime.base.tensor import Tensor
-from runtime.graph.function import Function, FunctionNode
 from runtime.operators.batching.batched import BatchedTensor, batch
 from runtime.operators.batching.calls import is_batched, value_of, whole_batch
 from runtime.operators.batching.levels import VmapLevel

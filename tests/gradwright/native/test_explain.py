@@ -1,4 +1,4 @@
-"""runtime.native.explain: which calls took the fast path, and why the others did not."""
+"""gradwright.native.explain: which calls took the fast path, and why the others did not."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import gradwright
 from codegen.plan.steps import GuardKind
 from generated import operators
 from generated.guards import GUARDS
-from runtime import native
+from gradwright import native
+from gradwright.native import explaining
+from gradwright.native.explaining import Call, Explanation
+from gradwright.native.guards import WORDS, failed
 from runtime.base.handles import watch
-from runtime.native import explaining
-from runtime.native.explaining import Call, Explanation
-from runtime.native.guards import WORDS, failed
 from support.native_core import needs_core
 
 

@@ -1,1 +1,0 @@
-from runtime.native import *  # noqa: F403
