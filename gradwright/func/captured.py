@@ -11,41 +11,34 @@ from contextlib import AbstractContextManager
 from types import CodeType, FunctionType
 from typing import Any
 
+from runtime.base.sharing import capture, let_go, transforms
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
 
 
 class unchanged(AbstractContextManager[None]):
-    """A block in which `func` is called, at the end of which the Tensors that it captures are as they were.
+    """A block in which `func` is called, and in which the Tensors that it captures are not to be written.
 
-    These are what its names mean outside of it, and outside of the functions that it captures.
-
-    Raises:
-        RuntimeError: one was written.
+    These are what its names mean outside of it, and outside of the functions that it captures. Operators in place ask
+    `runtime.base.sharing.check_captured`, and raise RuntimeError.
     """
 
-    __slots__ = ("_known",)
+    __slots__ = ("_new", "_outer")
 
     def __init__(self, func: Callable[..., Any]) -> None:
-        self._known = [(tensor, tensor._version, _histories(tensor)) for tensor in _captured(func)]
+        self._outer = outer = transforms.captured
+        # What an outer block has marked, that takes the mark away from.
+        self._new = [capture(tensor) for tensor in _captured(func)]
+        if outer:
+            self._new = [writes for writes in self._new if not any(writes is each for each in outer)]
+
+    def __enter__(self) -> None:
+        transforms.captured = (*self._outer, *self._new)
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        if kind is not None:
-            return
-        for tensor, version, histories in self._known:
-            if tensor._version != version:
-                for each, edge in histories:
-                    each._edge = edge  # the other leads into a graph that nobody is to see
-                raise RuntimeError(
-                    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
-                    "operation that would mutate a captured Tensor. This is not supported; please rewrite the function "
-                    "being transformed to explicitly accept the mutated Tensor(s) as inputs."
-                )
-
-
-def _histories(tensor: Tensor) -> list[tuple[Tensor, Any]]:
-    """Of a Tensor and what it is a view of."""
-    return [(each, each._edge) for each in (tensor, tensor._base) if each is not None]
+        transforms.captured = self._outer
+        for writes in self._new:
+            let_go(writes)
 
 
 def _captured(func: Callable[..., Any]) -> list[Tensor]:

@@ -12,6 +12,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from runtime.base.once import publish
+from runtime.base.threads import ThreadState
 from runtime.native import core
 
 if TYPE_CHECKING:
@@ -55,6 +56,55 @@ GUARD = LiveViews()
 GUARD.guarded = True
 
 
+class Transforms(ThreadState):
+    """What the transforms of functions have refused that are open on this thread."""
+
+    captured: tuple[list[Any], ...] = ()  # the counts of writes to Tensors that the functions take from outside
+
+
+transforms = Transforms()
+# Stands behind the count of a captured Tensor: what the native core writes by itself has no second item.
+CAPTURED = LiveViews()
+
+
+def check_captured(tensor: Tensor, operator: str) -> None:
+    """Refuse a write to a Tensor that a function under a transform takes from outside.
+
+    Args:
+        tensor: what is about to be written.
+        operator: the name of what writes.
+
+    Raises:
+        RuntimeError: it is one.
+    """
+    if is_captured(tensor):
+        raise RuntimeError(
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation "
+            f"({operator}) that would mutate a captured Tensor. This is not supported; please rewrite the function "
+            "being transformed to explicitly accept the mutated Tensor(s) as inputs."
+        )
+
+
+def is_captured(tensor: Tensor) -> bool:
+    """Whether a function under an open transform takes a Tensor, or another over its memory, from outside."""
+    writes = lowest(tensor)._writes
+    return any(writes is each for each in transforms.captured)
+
+
+def capture(tensor: Tensor) -> list[Any]:
+    """The count of writes to a Tensor from outside, marked so that each write asks `check_captured`."""
+    writes = counter(tensor)
+    if core is not None and len(writes) == 1:
+        writes.append(CAPTURED)
+    return writes
+
+
+def let_go(writes: list[Any]) -> None:
+    """Take the mark of `capture` away."""
+    if len(writes) > 1 and writes[1] is CAPTURED:
+        del writes[1]
+
+
 def share(new: Tensor, old: Tensor) -> None:
     """Let `new`, just made over the memory of `old`, count writes together with it."""
     writes = new._writes = counter(old)
@@ -67,8 +117,10 @@ def share(new: Tensor, old: Tensor) -> None:
 def guard(view: Tensor) -> None:
     """Mark `view` as one that writes change the history of, whether they are recorded or not."""
     writes = counter(view)
-    if len(writes) > 1:
+    if len(writes) > 1 and writes[1] is not CAPTURED:
         writes[1].guarded = True
+    elif len(writes) > 1:
+        writes[1] = GUARD
     else:
         writes.append(GUARD)
 

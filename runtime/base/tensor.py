@@ -29,7 +29,7 @@ from runtime.base.handles import RemovableHandle
 from runtime.base.memory import copy_with_memory
 from runtime.base.modes import register_plain
 from runtime.base.once import publish
-from runtime.base.sharing import guard, share
+from runtime.base.sharing import capture, guard, is_captured, share, transforms
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED, Extra, Leaf, Mark, TensorBase
 from runtime.base.transposes import Transposes
 from runtime.base.types import DType, MemoryFormat
@@ -208,7 +208,11 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
                 "var_no_grad = var.detach()."
             )
             raise RuntimeError(f"you can only change requires_grad flags of leaf variables.{hint}")
-        self.requires_grad_(value)
+        captured, transforms.captured = transforms.captured, ()  # the method alone is refused under transforms
+        try:
+            self.requires_grad_(value)
+        finally:
+            transforms.captured = captured
 
     @property
     def is_leaf(self) -> bool:
@@ -338,7 +342,10 @@ class Tensor(TensorBase, ArrayAccess, ArrayExchange, Casts, Transposes):
             if out is not self:
                 out._writes = [0]  # a count of its own
             return out
-        return wrap(self._array)
+        out = wrap(self._array)
+        if transforms.captured and is_captured(self):
+            transforms.captured = (*transforms.captured, capture(out))
+        return out
 
     @data.setter
     def data(self, value: Tensor) -> None:

@@ -15,7 +15,7 @@ from runtime.base.arrays import is_half
 from runtime.base.dtypes import from_numpy
 from runtime.base.memory import repeats
 from runtime.base.modes import grad_mode, plain_types, process_handlers, thread_handlers, unrecorded
-from runtime.base.sharing import counter, shares
+from runtime.base.sharing import check_captured, counter, shares, transforms
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
 from runtime.call.facts import tensors_at
@@ -53,11 +53,20 @@ def write_inplace(operator: Operator, *args: Any) -> Tensor:
     Raises:
         RuntimeError: the result does not fit into `self` by shape or dtype, or `self` must not be written.
     """
+    if transforms.captured and args:
+        check_captured(args[0], _inplace_name(operator))
     if not grad_mode.enabled and _took_fast_path(operator, args):
         return args[0]  # type: ignore[no-any-return]
     values = operator.signature.bind(args[: operator.signature.positional], operator.by_name(args))
     written: Tensor = performed(operator, "inplace", values, _write if operator.view is None else _become_view)
     return written
+
+
+def _inplace_name(operator: Operator) -> str:
+    """`aten::add_.Tensor`, as PyTorch calls the in-place variant."""
+    base, dot, overload = (operator.of_tensors or operator.name).partition(".")
+    base = base.removeprefix(f"{operator.namespace}::")
+    return f"{operator.namespace}::{base if base.endswith('_') else f'{base}_'}{dot}{overload}"
 
 
 def _write(operator: Operator, values: list[Any]) -> Tensor:

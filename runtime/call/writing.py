@@ -14,7 +14,7 @@ import numpy as np
 
 from runtime.base.array_proxies import overwrite
 from runtime.base.modes import grad_mode, unrecorded
-from runtime.base.sharing import counter, shares
+from runtime.base.sharing import check_captured, counter, shares, transforms
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.call.device_kernels import DeviceKernel
@@ -44,6 +44,8 @@ def call_writing(operator: Operator, kernel: Kernel, values: list[Any]) -> Any:
     """
     back = operator.given_back
     recorded = back is not None and is_recorded(operator, values, back)
+    if transforms.captured and back is not None:
+        check_captured(values[back], operator.qualified_name)
     for position in operator.targets:
         for target in tensors_at(values, [position]):
             if position == back:

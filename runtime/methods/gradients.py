@@ -9,7 +9,7 @@ from runtime.base.errors import flag
 from runtime.base.handles import RemovableHandle
 from runtime.base.modes import grad_mode
 from runtime.base.once import publish
-from runtime.base.sharing import guard, views_over
+from runtime.base.sharing import check_captured, guard, is_captured, transforms, views_over
 from runtime.base.state import LEAF, LEAF_EDGES, UNTRACKED
 from runtime.base.tensor import Tensor
 from runtime.graph import forward
@@ -35,6 +35,13 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         TypeError: `requires_grad` is no bool.
         RuntimeError: this is no leaf, or no Tensor of its dtype can require grad.
     """
+    if transforms.captured and is_captured(self):
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) "
+            "inside of a function being transformed by a functorch transform. This is unsupported, please attempt to "
+            "use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
+            "of a function being transformed instead."
+        )
     requires_grad = flag("requires_grad_", "requires_grad", requires_grad)
     edge = self._edge
     leaf = type(edge) in LEAF_EDGES
@@ -62,6 +69,8 @@ def detach_(self: Tensor) -> Tensor:
     Raises:
         RuntimeError: it is a view.
     """
+    if transforms.captured:
+        check_captured(self, "aten::detach_")
     if self._is_view():
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self._edge = None

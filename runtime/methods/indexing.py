@@ -17,7 +17,7 @@ from runtime.base import identity
 from runtime.base.arrays import element, is_half
 from runtime.base.memory import repeats
 from runtime.base.modes import plain
-from runtime.base.sharing import shares
+from runtime.base.sharing import shares, transforms
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph.views import bump_version
@@ -79,6 +79,8 @@ def _written_directly(self: Tensor, index: Any, value: Any) -> bool:
     """
     if self._edge is not None or self._extra is not None or type(self) not in plain or self._writes is UNTRACKED:
         return False
+    if transforms.captured:
+        return False  # the general path asks whether it is captured
     array, root = self._array, self._base
     if (root is not None and (root._edge is not None or root._extra is not None)) or repeats(array):
         return False

@@ -12,7 +12,7 @@ from runtime.base.memory import lie_alike
 from runtime.base.modes import grad_mode
 from runtime.base.shared_memory import is_shared as in_shared_memory
 from runtime.base.shared_memory import shared_bytes
-from runtime.base.sharing import views_over
+from runtime.base.sharing import check_captured, transforms, views_over
 from runtime.base.storage import TypedStorage, UntypedStorage, array_over, bytes_of, dense_strides
 from runtime.base.tensor import Tensor
 from runtime.base.types import (
@@ -143,6 +143,8 @@ def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None)
     Raises:
         RuntimeError: the Tensor requires grad, or carries a tangent.
     """
+    if transforms.captured:
+        check_captured(self, "aten::resize_")
     if self.requires_grad:
         raise RuntimeError("cannot resize variables that require grad")
     if forward.active() and forward.any_tangent([self]):
@@ -170,6 +172,8 @@ def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryForma
     Raises:
         RuntimeError: the Tensor requires grad, or carries a tangent.
     """
+    if transforms.captured:
+        check_captured(self, "aten::resize_as_")
     if memory_format is preserve_format:
         memory_format = _format_of(the_template)
     return resize_(self, the_template.shape, memory_format=memory_format)

@@ -1,0 +1,62 @@
+"""Functions under transforms that write Tensors from outside: they are refused before the write, as in PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import gradwright
+
+pytestmark = pytest.mark.parity
+
+# What a function does to a Tensor `c` from outside; `x` is its argument.
+STATEMENTS = """
+c.add_(1) | c.add_(x) | c.mul_(2) | c.copy_(x) | c.zero_() | c.fill_(2.0) | c.exp_() | c.clamp_(0, 1) | c.uniform_()
+c.masked_fill_(c > 1, 0.0) | c.index_put_((tensor([0]),), tensor([5.0])) | c.scatter_(0, tensor([0]), 3.0)
+c.view(-1).add_(1) | c.view(-1).add_(x) | c[0].add_(1) | c.detach().add_(1) | c.detach().add_(x) | c.data.add_(1)
+c.data.add_(x) | c.__setitem__(0, 5.0) | c.__setitem__(0, x.sum()) | c.__iadd__(1) | relu_(c)
+nn.functional.relu(c, inplace=True) | c.t_() | c.unsqueeze_(0) | c.squeeze_() | c.detach_() | c.resize_(2)
+c.resize_(3) | c.resize_as_(zeros(2)) | c.requires_grad_() | c.requires_grad_(False) | setattr(c, "requires_grad", True)
+exp(c, out=c) | add(c, 1, out=c) | zeros(3).add_(1) | zeros(3).add_(x) | zeros(3).data.add_(1) | x.exp().mul_(2)
+"""
+TRANSFORMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "grad": lambda func, f, x: func.grad(f)(x),
+    "vjp": lambda func, f, x: func.vjp(f, x),
+    "jvp": lambda func, f, x: func.jvp(f, (x,), (x.clone(),)),
+    "jacrev": lambda func, f, x: func.jacrev(f)(x),
+    "grad of grad": lambda func, f, x: func.grad(lambda x: func.grad(f)(x).sum())(x),
+}
+
+
+def _outcome(library: Any, transform: Callable[[Any, Any, Any], Any], statement: str) -> Any:
+    c, x = library.tensor([1.0, 2.0, 3.0]), library.tensor([4.0, 5.0, 6.0])
+    passed = []
+
+    def f(x: Any) -> Any:
+        eval(statement, {**vars(library), "setattr": setattr, "c": c, "x": x})
+        passed.append(c is not None)
+        return (x * x).sum()
+
+    try:
+        transform(library.func, f, x)
+        error = ""
+    except RuntimeError as raised:
+        error = str(raised)
+    with library.no_grad():
+        values = c.tolist()
+        c.add_(1)  # it may be written again
+    return error, passed, [round(value, 4) for value in values], c.requires_grad
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_writes(name: str) -> None:
+    statements = [each for line in STATEMENTS.strip().splitlines() for each in line.split(" | ")]
+    found = {
+        statement: [_outcome(library, TRANSFORMS[name], statement) for library in (gradwright, torch)]
+        for statement in statements
+    }
+    assert sum(bool(both[1][0]) for both in found.values()) > 25
+    assert {statement: both for statement, both in found.items() if both[0] != both[1]} == {}
