@@ -16,9 +16,9 @@ from codegen.paths import Paths
 from codegen.plan.memory import read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
-from codegen.words import BUILT_IN_NAMESPACE, TARGETS, did_you_mean
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS, did_you_mean
 
-_LANGUAGES = {"python": "python", "cpp": "cpp"}  # of targets, as pygments calls them
+_LANGUAGES = {"python": "python", "cpp": "cpp", "rules": "python"}  # of targets, as pygments calls them
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     parser.add_argument("--code", action="store_true", help="show the generated code of all targets, too")
     parser.add_argument(
-        "--target", choices=TARGETS, action="append", help="show the code of this target; may be given again"
+        "--target", choices=ALL_TARGETS, action="append", help="show the code of this target; may be given again"
     )
     parser.add_argument(
         "--shapes", nargs="+", metavar="SHAPE",

@@ -15,7 +15,7 @@ from codegen.commands import proofs
 from codegen.commands.chosen import add_files, add_json, chosen_paths
 from codegen.commands.process import ERRORS, OK, program
 from codegen.paths import Paths
-from codegen.words import BUILT_IN_NAMESPACE, TARGETS
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS
 
 if TYPE_CHECKING:
     from codegen.pipeline import Result
@@ -25,7 +25,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_generation(parser)
     add_json(parser)
     parser.add_argument(
-        "--target", choices=TARGETS, action="append", help="what to emit; may be given again (default: everything)"
+        "--target", choices=ALL_TARGETS, action="append",
+        help="what to emit; may be given again (default: python and cpp)",
     )
     parser.add_argument(
         "--check",

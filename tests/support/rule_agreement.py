@@ -1,0 +1,138 @@
+"""Compares emitted rules with the runtime: gradients and tangents on the samples of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradwright.autograd import forward_ad
+from gradwright.verify.points import Point, all_tensors, call, operator_of, points, random_like, tensors_in
+from runtime.base.tensor import Tensor, wrap
+from runtime.base.types import DType
+from runtime.load.operator_info import OperatorInfo
+
+TOLERANCE = 1e-10
+Convert = Callable[[np.ndarray[Any, Any]], Any]  # an array of NumPy as one of the library
+Back = Callable[[Any], np.ndarray[Any, Any]]
+
+
+def compared(
+    info: OperatorInfo, rule: Any, dtype: str, convert: Convert, back: Back, dtypes: Callable[[str], Any]
+) -> Iterator[tuple[str, float]]:
+    """Each comparison of one operator in one dtype: what is compared, and the largest relative difference.
+
+    Args:
+        info: the operator.
+        rule: what was emitted for it.
+        dtype: of the samples.
+        convert: makes an array of the library.
+        back: makes an array of NumPy of one.
+        dtypes: the element type of the library of this name.
+    """
+    for point in points(info, dtype):
+        yield from _compared_at(point, rule, convert, back, dtypes)
+
+
+def _compared_at(
+    point: Point, rule: Any, convert: Convert, back: Back, dtypes: Callable[[str], Any]
+) -> Iterator[tuple[str, float]]:
+    operator = operator_of(point.info)
+    values = operator.signature.bind(point.sample.args, point.sample.kwargs)
+    names = [parameter.name for parameter in operator.signature.parameters]
+
+    def given(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return convert(np.asarray(value.detach().resolve_conj().numpy()))
+        if isinstance(value, list | tuple):
+            return tuple(map(given, value))
+        return dtypes(value.name) if isinstance(value, DType) else value
+
+    out = call(point.info, point.sample)
+    results = [each for each in (out if isinstance(out, list | tuple) else [out]) if isinstance(each, Tensor)]
+    if not any(result.requires_grad for result in results):
+        return
+    arrays = [given(value) for value in values]
+    out_arrays = given(out)
+    cotangents = [random_like(point.random, result) for result in results]
+    needs = [any(each.requires_grad for each in tensors_in(values[names.index(name)])) for name in rule.inputs]
+    saved = rule.save(out_arrays, *arrays, needs=needs)
+    is_list = isinstance(out, list | tuple) and len(operator.signature.schema.returns) == 1
+    chosen = range(len(results)) if is_list else rule.results
+    grads = tuple(convert(cotangents[place]) for place in chosen)
+    one = len(rule.results) == 1 and not is_list
+    gradients = rule.vjp(saved, grads[0] if one else grads, needs)
+    used = [(results[place], wrap(cotangents[place])) for place in chosen if results[place].requires_grad]
+    inputs = [each for name in rule.inputs for each in tensors_in(values[names.index(name)])]
+    asked = [each for each in inputs if each.requires_grad]
+    from gradwright.autograd import grad as autograd_grad
+
+    wanted = autograd_grad([r for r, _ in used], asked, [c for _, c in used], allow_unused=True)
+    by_id = {id(tensor): gradient for tensor, gradient in zip(asked, wanted, strict=True)}
+    for name, gradient in zip(rule.inputs, gradients, strict=True):
+        value = values[names.index(name)]
+        pairs = [(value, gradient)] if not isinstance(value, list | tuple) else list(zip(value, gradient, strict=True))
+        for tensor, each in pairs:
+            if isinstance(tensor, Tensor) and tensor.requires_grad:
+                yield f"gradient of {name}: {point.sample.text}", _difference(by_id[id(tensor)], each, tensor, back)
+    if rule.jvp is not None:
+        yield from _tangents(point, rule, values, names, arrays, out_arrays, convert, back)
+
+
+def _tangents(
+    point: Point, rule: Any, values: Sequence[Any], names: Sequence[str], arrays: Sequence[Any], out_arrays: Any,
+    convert: Convert, back: Back,
+) -> Iterator[tuple[str, float]]:  # fmt: skip
+    differentiable = [each for name in rule.inputs for each in tensors_in(values[names.index(name)])]
+    tangents: Mapping[int, Any] = {
+        id(each): random_like(point.random, each) for each in differentiable if each.requires_grad
+    }
+    with forward_ad.dual_level():
+        duals = {}
+
+        def dual(value: Any) -> Any:
+            if isinstance(value, list | tuple):
+                return type(value)(map(dual, value))
+            if id(value) in tangents:
+                if id(value) not in duals:
+                    duals[id(value)] = forward_ad.make_dual(value.detach(), wrap(tangents[id(value)]))
+                return duals[id(value)]
+            return value
+
+        sample_args = [dual(value) for value in point.sample.args]
+        keywords = {name: dual(value) for name, value in point.sample.kwargs.items()}
+        dual_sample = replace(point.sample, args=tuple(sample_args), kwargs=keywords)
+        computed = call(point.info, dual_sample)
+        results = computed if isinstance(computed, list | tuple) else [computed]
+        wanted = [forward_ad.unpack_dual(each).tangent if isinstance(each, Tensor) else None for each in results]
+
+    def tangent(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return [tangent(each) for each in value]
+        return convert(tangents[id(value)]) if id(value) in tangents else None
+
+    got = rule.jvp(out_arrays, *arrays, *[tangent(values[names.index(name)]) for name in rule.inputs])
+    parts = got if isinstance(got, list | tuple) else [got]
+    for number, (mine, theirs) in enumerate(zip(parts, wanted, strict=True)):
+        if mine is not None and isinstance(results[number], Tensor) and (theirs is not None):
+            yield f"tangent {number}: {point.sample.text}", _difference(theirs, mine, results[number], back)
+
+
+def _difference(wanted: Tensor | None, got: Any, like: Tensor, back: Back) -> float:
+    """The largest difference over the largest number, or over 1; infinite for other shapes and dtypes."""
+    array = np.zeros(like.shape, like.detach().numpy().dtype) if got is None else np.asarray(back(got))
+    right = np.zeros(array.shape) if wanted is None else np.asarray(wanted.detach().resolve_conj().numpy())
+    if wanted is not None and (array.shape != right.shape or array.dtype != right.dtype):
+        return np.inf
+    same = (array == right) | (np.isnan(array) & np.isnan(right))
+    if same.all():
+        return 0.0
+    with np.errstate(all="ignore"):
+        scale = max(1.0, float(np.max(np.abs(right[np.isfinite(right)]), initial=0)))
+        away = np.where(same, 0, np.abs(array - right))
+    return float(np.max(away)) / scale if not np.isnan(away).any() else np.inf
+
+
+__all__ = ["TOLERANCE", "all_tensors", "compared"]
