@@ -86,9 +86,12 @@ def scatter_add(xp: Namespace, self: Array, dim: int, index: Array, src: Array) 
     place = one_dim(dim, self.ndim)
     if not self.ndim:
         return self + xp.sum(src)
-    for other, (size, have) in enumerate(zip(index.shape, self.shape, strict=True)):
-        if other != place and size != have:
-            raise unsupported("sum into a part of the other dimensions, which scatter_add needs here")
+    for axis, (size, have) in enumerate(zip(index.shape, self.shape, strict=True)):
+        src = src[index_along(src.ndim, axis, slice(0, size))]
+        if axis != place and size < have:  # beyond the index nothing is added
+            gap = (*index.shape[:axis], have - size, *index.shape[axis + 1 :])
+            index = xp.concat([index, xp.zeros(gap, dtype=index.dtype)], axis=axis)
+            src = xp.concat([src, xp.zeros(gap, dtype=src.dtype)], axis=axis)
     shape = tuple(self.shape[place] if axis == place else 1 for axis in range(self.ndim))
     numbers = xp.reshape(xp.arange(self.shape[place], dtype=index.dtype), shape)
     for step in range(index.shape[place]):

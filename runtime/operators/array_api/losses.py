@@ -221,6 +221,49 @@ def nll_loss_backward(
     return xp.where(chosen != 0, -chosen * grad_output, number(xp, 0, self))
 
 
+def nll_loss2d_forward(
+    xp: Namespace, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    rows = xp.moveaxis(self, 1, -1)
+    loss, total = nll_loss_forward(xp, rows, target, weight, reduction, ignore_index)
+    return loss, total if reduction in (_MEAN, _SUM) else number(xp, 0, self)
+
+
+def nll_loss2d_backward(
+    xp: Namespace,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    if reduction not in (_MEAN, _SUM):
+        grad_output = xp.expand_dims(grad_output, axis=-1)
+    rows = xp.moveaxis(self, 1, -1)
+    grad = nll_loss_backward(xp, grad_output, rows, target, weight, reduction, ignore_index, total_weight)
+    return xp.moveaxis(grad, -1, 1)
+
+
+def binary_cross_entropy_backward(
+    xp: Namespace,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    reduction: int = _MEAN,
+) -> Array:
+    slope = (self - target) / xp.maximum(self * (1 - self), number(xp, 1e-12, self))
+    return _spread(xp, grad_output, slope if weight is None else slope * weight, reduction)
+
+
+def soft_margin_loss_backward(
+    xp: Namespace, grad_output: Array, self: Array, target: Array, reduction: int
+) -> Array:
+    return _spread(xp, grad_output, -target / (1 + xp.exp(self * target)), reduction)
+
+
 def _weights_of_classes(xp: Namespace, self: Array, target: Array, weight: Array | None, ignore_index: int) -> Array:
     """For each row of `self`, the weight of its class in the place of that class, and zeros elsewhere."""
     classes = xp.arange(self.shape[-1], dtype=target.dtype)
