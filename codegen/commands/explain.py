@@ -11,11 +11,13 @@ from codegen import pipeline
 from codegen.commands.analysis import analyze
 from codegen.commands.chosen import add_files, chosen_paths
 from codegen.commands.codes import is_code, print_page
+from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.paths import Paths
 from codegen.plan.memory import read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.targets.target import TargetError
 from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS, did_you_mean
 
 _LANGUAGES = {"python": "python", "cpp": "cpp", "rules": "python"}  # of targets, as pygments calls them
@@ -69,7 +71,11 @@ def _print_operators(plan: Plan, paths: Paths, name: str, targets: Sequence[str]
         except ValueError as error:  # of several overloads some may not take these
             failure = error
             continue
-        code = [(target, pipeline.explain_code(operator, plan, paths, target)) for target in targets]
+        try:
+            code = [(target, pipeline.explain_code(operator, plan, paths, target)) for target in targets]
+        except TargetError as error:
+            print_diagnostics(error.diagnostics, sys.stderr)
+            return ERRORS
         texts.append((text, code))
     if not texts:
         return _refuse(str(failure))

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd import forward_ad
+from gradwright.testing import Sample
 from gradwright.verify.points import Point, all_tensors, call, operator_of, points, random_like, tensors_in
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.load.operator_info import OperatorInfo
+from runtime.random import manual_seed
 
 TOLERANCE = 1e-10
 Convert = Callable[[np.ndarray[Any, Any]], Any]  # an array of NumPy as one of the library
@@ -50,21 +52,22 @@ def _compared_at(
             return tuple(map(given, value))
         return dtypes(value.name) if isinstance(value, DType) else value
 
-    out = call(point.info, point.sample)
-    results = [each for each in (out if isinstance(out, list | tuple) else [out]) if isinstance(each, Tensor)]
-    if not any(result.requires_grad for result in results):
+    out = _called(point.info, point.sample)
+    results = list(out) if isinstance(out, list | tuple) else [out]
+    if not any(isinstance(result, Tensor) and result.requires_grad for result in results):
         return
     arrays = [given(value) for value in values]
     out_arrays = given(out)
-    cotangents = [random_like(point.random, result) for result in results]
+    cotangents = [random_like(point.random, result) if isinstance(result, Tensor) else None for result in results]
     needs = [any(each.requires_grad for each in tensors_in(values[names.index(name)])) for name in rule.inputs]
     saved = rule.save(out_arrays, *arrays, needs=needs)
     is_list = isinstance(out, list | tuple) and len(operator.signature.schema.returns) == 1
     chosen = range(len(results)) if is_list else rule.results
-    grads = tuple(convert(cotangents[place]) for place in chosen)
+    grads = tuple(None if cotangents[place] is None else convert(cotangents[place]) for place in chosen)
     one = len(rule.results) == 1 and not is_list
     gradients = rule.vjp(saved, grads[0] if one else grads, needs)
-    used = [(results[place], wrap(cotangents[place])) for place in chosen if results[place].requires_grad]
+    kept = [place for place in chosen if cotangents[place] is not None and results[place].requires_grad]
+    used = [(results[place], wrap(cotangents[place])) for place in kept]
     inputs = [each for name in rule.inputs for each in tensors_in(values[names.index(name)])]
     asked = [each for each in inputs if each.requires_grad]
     from gradwright.autograd import grad as autograd_grad
@@ -79,6 +82,15 @@ def _compared_at(
                 yield f"gradient of {name}: {point.sample.text}", _difference(by_id[id(tensor)], each, tensor, back)
     if rule.jvp is not None:
         yield from _tangents(point, rule, values, names, arrays, out_arrays, convert, back)
+
+
+def _called(info: OperatorInfo, sample: Sample) -> Any:
+    """What a sample gives. What an operator writes besides (its noise) is seen: rules need it as it is afterwards."""
+    operator = operator_of(info)
+    if not operator.is_writing:
+        return call(info, sample)
+    manual_seed(0)
+    return operator(*sample.args, **sample.kwargs)
 
 
 def _tangents(
@@ -104,7 +116,7 @@ def _tangents(
         sample_args = [dual(value) for value in point.sample.args]
         keywords = {name: dual(value) for name, value in point.sample.kwargs.items()}
         dual_sample = replace(point.sample, args=tuple(sample_args), kwargs=keywords)
-        computed = call(point.info, dual_sample)
+        computed = _called(point.info, dual_sample)
         results = computed if isinstance(computed, list | tuple) else [computed]
         wanted = [forward_ad.unpack_dual(each).tangent if isinstance(each, Tensor) else None for each in results]
 

@@ -70,7 +70,12 @@ def _packed(positional: Sequence[ParameterPlan], args: Sequence[Value]) -> Seque
     for place, parameter in enumerate(positional):
         type = parameter.type.elem if isinstance(parameter.type, OptionalType) else parameter.type
         rest = args[place:]
-        if type == ListType(INT) and len(rest) > 1 and place == len(positional) - 1 and all(a.type == INT for a in rest):
+        if (
+            type == ListType(INT)
+            and len(rest) > 1
+            and place == len(positional) - 1
+            and all(a.type == INT for a in rest)
+        ):
             return [*args[:place], Value(f"({', '.join(arg.text for arg in rest)})", ListType(INT))]
     return args
 

@@ -6,10 +6,10 @@ import ast
 import enum
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from codegen.bind.call_targets import result_type
-from codegen.formula.typed import DTYPE, FLOAT, INT, TENSOR, Conditional, OperatorCall, TypedExpr
+from codegen.formula.typed import INT, Conditional, TypedExpr
 from codegen.plan.elementwise import ElementwisePlan, Made, Operand
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
@@ -18,8 +18,9 @@ from codegen.schema.names import python
 from codegen.schema.types import ListType, OptionalType
 from codegen.targets.literals import default_value, literal
 from codegen.targets.python.code import Lines, call, function_head
-from codegen.targets.rules.sources import Origin, Sources, segment
+from codegen.targets.rules.sources import Origin, Sources
 from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.words import BUILT_IN_NAMESPACE
 
 
 class File(enum.Enum):
@@ -66,9 +67,9 @@ _SIGNS: Mapping[str, tuple[str, Binding]] = {
 _ARRAY_FUNCTIONS = {
     "_conj": "conj", "conj": "conj", "conj_physical": "conj", "_conj_physical": "conj", "resolve_conj": "{0}",
     "real": "real", "imag": "imag", "contiguous": "{0}", "detach": "{0}", "clone": "{0}", "alias": "{0}",
-    "expand_as": "xp.broadcast_to({0}, {1}.shape)", "reshape": "xp.reshape({0}, {1})", "view": "xp.reshape({0}, {1})",
-    "view_as": "xp.reshape({0}, {1}.shape)", "_unsafe_view": "xp.reshape({0}, {1})", "resolve_neg": "{0}",
-    "is_complex": "is_complex(xp, {0})",
+    "expand_as": "xp.broadcast_to({0}, ({1}).shape)", "reshape": "xp.reshape({0}, {1})", "view": "xp.reshape({0}, {1})",
+    "view_as": "xp.reshape({0}, ({1}).shape)", "_unsafe_view": "xp.reshape({0}, {1})", "resolve_neg": "{0}",
+    "is_complex": "is_complex(xp, {0})", "linalg_solve": "solve(xp, {0}, {1}{left})",
 }  # fmt: skip
 """Operators that are functions of the module of arrays, or so short that they are written out."""
 
@@ -89,6 +90,9 @@ class Library:
         self.by_base: dict[str, list[OperatorPlan]] = {}
         for operator in reversed(list(self.operators.values())):
             self.by_base.setdefault(operator.name.base, []).append(operator)
+        # The kernels over the array API are of Gradwright's own operators.
+        in_package = plan.namespace != BUILT_IN_NAMESPACE
+        self._own = {str(operator.name) for operator in plan.operators} if in_package else set()
         self.items: dict[Key, Item] = {}
         self._failed: dict[Key, NotPortable] = {}
         self._taken: dict[File, dict[str, Key]] = {file: {} for file in File}
@@ -106,9 +110,9 @@ class Library:
         values = list(args.values())
         if name in _SIGNS and len(values) == 2:
             sign, binding = _SIGNS[name]
-            right = Binding(binding + 1) if binding is not Binding.POWER else binding
-            left = Binding(binding + 1) if binding in (Binding.COMPARISON, Binding.POWER) else binding
-            return Value(f"{values[0].within(left)} {sign} {values[1].within(right)}", type, binding)
+            after = Binding(binding + 1) if binding is not Binding.POWER else binding
+            before = Binding(binding + 1) if binding in (Binding.COMPARISON, Binding.POWER) else binding
+            return Value(f"{values[0].within(before)} {sign} {values[1].within(after)}", type, binding)
         if name == "neg":
             return Value(f"-{values[0].within(Binding.SIGN)}", type, Binding.SIGN)
         known = _ARRAY_FUNCTIONS.get(name) or _ARRAY_FUNCTIONS.get(operator.name.base)
@@ -116,11 +120,13 @@ class Library:
             if "{" not in known:
                 user.imports[known] = None
                 return Value(f"{known}(xp, {values[0].text})", type)
-            if "is_complex" in known:
-                user.imports["is_complex"] = None
+            user.imports |= {each: None for each in ("is_complex", "solve") if known.startswith(f"{each}(")}
             if known == "{0}":
                 return Value(values[0].text, type, values[0].binding)
-            return Value(known.format(*[value.text for value in values]), type)
+            left = f", {args['left'].text}" if "left" in args else ""
+            types = {parameter.name: parameter.type for parameter in operator.parameters}
+            texts = [_as_list(value, types[each]) for each, value in args.items()]
+            return Value(known.format(*texts, left=left), type)
         kernel = self._kernel(operator)
         if kernel is not None:
             module, definition = kernel
@@ -146,7 +152,7 @@ class Library:
     def _kernel(self, operator: OperatorPlan) -> tuple[PythonModule, ast.FunctionDef] | None:
         """The kernel over the array API."""
         base, overload = operator.name.base, operator.name.overload
-        if operator.plan_is_own if hasattr(operator, "plan_is_own") else False:
+        if str(operator.name) in self._own:
             return None
         for name in (f"{base}_{overload or 'default'}", base):
             module_name = self.sources.kernels.get(name)
@@ -206,12 +212,14 @@ class Library:
         if operator.elementwise is None and operator.composite is None:
             for _, function in operator.implementations:
                 if function.module in self.sources.modules:
-                    module, origin = self.sources.modules[function.module]
+                    _, origin = self.sources.modules[function.module]
                     if origin is Origin.TENSORS:
                         return self.function(function.module, function.name)
                     raise NotPortable(f"'{operator.name}' has no kernel over the array API")
             raise NotPortable(f"'{operator.name}' has no kernel over the array API")
-        return self._made(("", str(operator.name)), File.OPERATORS, operator.function, lambda item: self._written(operator, item))
+        return self._made(
+            ("", str(operator.name)), File.OPERATORS, operator.function, lambda item: self._written(operator, item)
+        )
 
     def _written(self, operator: OperatorPlan, item: Item) -> None:
         from codegen.targets.rules.printer import TreePrinter, parameters_of
@@ -275,9 +283,7 @@ class Library:
         if key[0]:
             module, origin = self.sources.modules[key[0]]
             definition = module.functions.get(key[1])
-            item.takes_namespace = definition is not None and (
-                origin is Origin.TENSORS or _takes_namespace(definition)
-            )
+            item.takes_namespace = definition is not None and (origin is Origin.TENSORS or _takes_namespace(definition))
         try:
             write(item)
         except NotPortable as error:
@@ -336,8 +342,6 @@ _RESERVED = frozenset((
 
 def whole_expression(plan: ElementwisePlan) -> TypedExpr:
     """The steps of an operator that is an expression, put together again."""
-    from dataclasses import replace
-
     trees: list[TypedExpr] = []
 
     def of(operand: Operand) -> TypedExpr:
@@ -420,4 +424,3 @@ _BINARY: Mapping[type[ast.AST], tuple[str, Binding]] = {
     ast.Div: ("/", Binding.PRODUCT),
 }  # fmt: skip
 STANDARD = frozenset(sys.stdlib_module_names)
-__all__ = ["DTYPE", "FLOAT", "TENSOR", "File", "Item", "Library", "OperatorCall"]

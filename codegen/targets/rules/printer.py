@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
@@ -64,6 +64,7 @@ _INTRINSICS = {
     "list_dtypes": "[each.dtype for each in {0}]",
     "repeat": "(({0},) * {1})",
     "grad_enabled": "True",
+    "is_contiguous": "True",
     "sqrt": "math.sqrt({0})",
     "exp": "math.exp({0})",
     "log": "math.log({0})",
@@ -80,7 +81,11 @@ _SIGNS = {
 def argument(name: str) -> str:
     """An argument or a result as a variable."""
     spelled = python(name)
-    return f"{spelled}_" if spelled in WORDS or spelled.startswith(("grad_", "shared_")) and spelled[-1].isdigit() else spelled
+    return (
+        f"{spelled}_"
+        if spelled in WORDS or (spelled.startswith(("grad_", "shared_")) and spelled[-1].isdigit())
+        else spelled
+    )
 
 
 def parameters_of(operator: OperatorPlan, only: Sequence[str] | None = None) -> list[str]:
@@ -101,17 +106,29 @@ def parameters_of(operator: OperatorPlan, only: Sequence[str] | None = None) -> 
     return parts
 
 
+def variable(expr: Variable) -> str:
+    """The name of an argument, a result or a tangent."""
+    match expr.kind:
+        case VariableKind.TANGENT:
+            return f"{argument(expr.name)}_t"
+        case VariableKind.RETAIN:
+            return "True"
+    return argument(expr.name)
+
+
 class TreePrinter:
     """Prints typed trees in one function.
 
     Args:
         library: what is called.
         item: the function in which the trees are.
+        named: gives the name of a variable.
     """
 
-    def __init__(self, library: Library, item: Item) -> None:
+    def __init__(self, library: Library, item: Item, named: Callable[[Variable], str] | None = None) -> None:
         self.library = library
         self.item = item
+        self._variable = named or variable
         self._named: dict[Hashable, str] = {}
 
     def formula(self, tree: TypedExpr, out: Lines) -> str:
@@ -130,7 +147,7 @@ class TreePrinter:
             return Value(known, expr.type)
         match expr:
             case Variable():
-                return Value(self.variable(expr), expr.type)
+                return Value(self._variable(expr), expr.type)
             case Literal():
                 text = f"xp.{expr.value}" if expr.type == DTYPE else literal(expr.value)
                 binding = Binding.SIGN if text.startswith("-") else Binding.CALL
@@ -158,16 +175,9 @@ class TreePrinter:
             case Mapped():
                 return self._mapped(expr)
             case Element():
-                return Value(f"{self.value(expr.receiver).within(Binding.CALL)}[{self.value(expr.index).text}]", expr.type)
-
-    def variable(self, expr: Variable) -> str:
-        """The name of a variable."""
-        match expr.kind:
-            case VariableKind.TANGENT:
-                return f"{argument(expr.name)}_t"
-            case VariableKind.RETAIN:
-                return "True"
-        return argument(expr.name)
+                return Value(
+                    f"{self.value(expr.receiver).within(Binding.CALL)}[{self.value(expr.index).text}]", expr.type
+                )
 
     def _helper(self, expr: HelperCall) -> Value:
         function = expr.helper.function
@@ -200,7 +210,7 @@ class TreePrinter:
         if sign == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
             sign = "//"
         if sign in ("and", "or") and any(part.constant is not None for part in parts):
-            return _decided(parts, sign == "and")
+            return decided(parts, sign == "and")
         left = Binding(binding + 1) if binding is Binding.COMPARISON else binding
         text = f"{parts[0].within(left)} {sign} {parts[1].within(Binding(binding + 1))}"
         return Value(text, expr.type, binding)
@@ -214,7 +224,7 @@ class TreePrinter:
         return Value(comprehension(element, f"{parameter}, each", call("enumerate", (source,))), expr.type)
 
 
-def _decided(parts: Sequence[Value], is_all: bool) -> Value:
+def decided(parts: Sequence[Value], is_all: bool) -> Value:
     """`and` and `or` of truths of which some are known."""
     if any(part.constant is (not is_all) for part in parts):
         return Value(str(not is_all), BOOL, constant=not is_all)
@@ -227,8 +237,7 @@ def _decided(parts: Sequence[Value], is_all: bool) -> Value:
     return Value(f" {'and' if is_all else 'or'} ".join(part.within(binding) for part in left), BOOL, binding)
 
 
-decided = _decided
 _WITHOUT = {
-    "strides": "strides", "storage_offset": "places in memory", "geometry": "strides", "is_contiguous": "strides",
+    "strides": "strides", "storage_offset": "places in memory", "geometry": "strides",
     "requires_grad": "flag that says whether they are differentiated", "device_is": "kinds of devices",
 }  # fmt: skip

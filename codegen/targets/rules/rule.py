@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.formula.typed import TypedExpr, Variable, VariableKind, is_tensor_like, walk
+from codegen.formula.typed import TypedExpr, Variable, VariableKind, walk
 from codegen.plan.kinds import SavedKind
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.saved import SavedVariable
 from codegen.schema.types import ListType
+from codegen.source import Span
 from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
 from codegen.targets.python.code import Lines, any_of, choice, function_head
 from codegen.targets.rules.library import File, Item, Library
 from codegen.targets.rules.printer import TreePrinter, argument, parameters_of
-from codegen.targets.rules.values import NotPortable, Value
+from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import wrapped
 
 
@@ -59,7 +61,7 @@ def rule_view(operator: OperatorPlan, library: Library) -> RuleView:
     return RuleView(str(operator.name), str(operator.schema), tuple(map(wrapped, functions)), entry, item)
 
 
-def _place(operator: OperatorPlan):  # type: ignore[no-untyped-def]
+def _place(operator: OperatorPlan) -> Span | None:
     return operator.formulas[0][0].span() if operator.formulas else None
 
 
@@ -80,7 +82,8 @@ class _Writer:
     def save(self) -> str:
         """The function that keeps what `vjp` needs."""
         operator, node = self.operator, self.node
-        arrays, values = [], []
+        arrays: list[str] = []
+        values: list[str] = []
         for variable in node.saved:
             text = self._kept(variable)
             (values if variable.kind is SavedKind.VALUE else arrays).append(text)
@@ -117,8 +120,7 @@ class _Writer:
         if variable.kind is SavedKind.RESULT:
             text = self._result(variable.result_index)
         elif variable.kind is SavedKind.VALUE:
-            result = isinstance(variable.expr, Variable) and variable.expr.kind is VariableKind.OUTPUT
-            return self._result(variable.expr.index) if result else self._value(variable.expr)  # type: ignore[union-attr]
+            return self._value(variable.expr)
         else:
             text = self._value(variable.expr)
         needing = self.node.edges_needing(variable)
@@ -132,8 +134,7 @@ class _Writer:
                 return self._result(part.index)
             return argument(part.name)
 
-        printer = TreePrinter(self.library, self.item)
-        printer.variable = renamed  # type: ignore[method-assign]
+        printer = TreePrinter(self.library, self.item, renamed)
         return printer.value(expr).text
 
     def _spec(self, edge: EdgePlan) -> str:
@@ -173,9 +174,7 @@ class _Writer:
             self._gradient(gradient, out)
         out.add(f"return {tuple_of(gradients)}")
         grads = "grad: Array" if node.single else "grads: Sequence[Array | None]"
-        head = function_head(
-            f"vjp_{operator.function}", ["saved: Saved", grads, *self._needs_parameter()], "Gradients"
-        )
+        head = function_head(f"vjp_{operator.function}", ["saved: Saved", grads, *self._needs_parameter()], "Gradients")
         return f"{head}\n{out.text}"
 
     def _gradient(self, gradient: GradientPlan, out: Lines) -> None:
@@ -228,8 +227,7 @@ class _Writer:
                     return "True"
             return argument(part.name)
 
-        printer = TreePrinter(self.library, self.item)
-        printer.variable = named  # type: ignore[method-assign]
+        printer = TreePrinter(self.library, self.item, named)
         try:
             return printer.formula(gradient.tree, out)
         except NotPortable as error:
@@ -286,7 +284,14 @@ class _Writer:
             try:
                 text = TreePrinter(self.library, self.item).formula(formula.tree, out)
             except NotPortable as error:
-                place = next((text.span() for text, _ in self.operator.formulas if formula.source.endswith(" ".join(text.value.split()))), None)
+                place = next(
+                    (
+                        text.span()
+                        for text, _ in self.operator.formulas
+                        if formula.source.endswith(" ".join(text.value.split()))
+                    ),
+                    None,
+                )
                 raise NotPortable(error.reason, place or error.place) from error
             if len(formula.outputs) == 1:
                 parts[formula.outputs[0]] = self._tangent(text, formula.outputs[0])
@@ -306,9 +311,7 @@ class _Writer:
         returns = "Array | None" if count == 1 else "tuple[Array | None, ...]"
         if isinstance(operator.schema.returns[0].type, ListType):
             returns = "Sequence[Array | None]"
-        head = function_head(
-            f"jvp_{operator.function}", [f"out: {self._out_annotation()}", *plain, *tangents], returns
-        )
+        head = function_head(f"jvp_{operator.function}", [f"out: {self._out_annotation()}", *plain, *tangents], returns)
         return f"{head}\n{out.text}"
 
     def _tangent(self, text: str, index: int) -> str:
@@ -336,9 +339,4 @@ def _gradient(edge: EdgePlan) -> str:
 
 
 def _words(text: str) -> set[str]:
-    import re
-
     return set(re.findall(r"\w+", text))
-
-
-__all__ = ["RuleView", "Value", "is_tensor_like", "rule_view"]

@@ -63,7 +63,8 @@ def segment(module: PythonModule, node: ast.AST) -> str:
 def extent(module: PythonModule, node: ast.AST) -> tuple[int, int]:
     """Where a part of a module stands in its text."""
     assert isinstance(node, ast.expr | ast.stmt | ast.arg | ast.keyword | ast.excepthandler)
-    assert node.end_lineno is not None and node.end_col_offset is not None
+    assert node.end_lineno is not None
+    assert node.end_col_offset is not None
     return _offset(module, node.lineno, node.col_offset), _offset(module, node.end_lineno, node.end_col_offset)
 
 

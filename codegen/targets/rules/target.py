@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from codegen.codes import Code
 from codegen.paths import Paths
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.source import Diagnostics
 from codegen.targets.environment import environment
 from codegen.targets.rules.library import File, Item, Library
 from codegen.targets.rules.rule import RuleView, rule_view
 from codegen.targets.rules.sources import read_sources
 from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import wrapped
+from codegen.targets.target import TargetError
+from codegen.words import BUILT_IN_NAMESPACE
 
 name = "rules"
 
@@ -44,6 +48,8 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The modules of the package: path below the output folder, and text."""
     env = environment(paths.templates, name)
     library, covered = coverage(plan, paths)
+    if plan.namespace != BUILT_IN_NAMESPACE:
+        _refuse(covered)
     rules = [each.rule for each in covered if each.rule is not None]
     items = list(library.reached(rule.item for rule in rules))
     yield "__init__.py", env.get_template("init.py.j2").render(rules=rules)
@@ -57,6 +63,20 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             ),
         )
     yield "rules.py", env.get_template("rules.py.j2").render(rules=rules, **_imports([rule.item for rule in rules]))
+
+
+def _refuse(covered: Sequence[Coverage]) -> None:
+    """Raise an error with a message for each operator that has no rule."""
+    diagnostics = Diagnostics()
+    for each in covered:
+        if each.missing is not None:
+            diagnostics.error(
+                Code.NO_FUNCTION,
+                each.missing.place or each.operator.source.text.span(),
+                f"'{each.operator.name}' can not be written as rules: {each.missing.reason}",
+            )
+    if diagnostics:
+        raise TargetError(diagnostics)
 
 
 def _in_order(items: Sequence[Item]) -> Sequence[Item]:
@@ -97,7 +117,6 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     if operator.node is None:
         return f"'{operator.name}' has no derivative of its own"
     covered = _covered(operator, Library(plan, read_sources(paths)))
-    if covered.missing is not None:
-        return f"'{operator.name}' can not be written as rules: {covered.missing.reason}"
+    _refuse([covered])
     assert covered.rule is not None
     return "\n\n\n".join(covered.rule.functions)

@@ -185,7 +185,9 @@ class Translator:
         if arguments.vararg is not None:
             annotation = arguments.vararg.annotation
             inner = None if annotation is None else annotation_type(ast.unparse(annotation))
-            self.types[arguments.vararg.arg] = None if inner is None or isinstance(inner, TupleType) else ListType(inner)
+            self.types[arguments.vararg.arg] = (
+                None if inner is None or isinstance(inner, TupleType) else ListType(inner)
+            )
 
     # -- statements
 
@@ -427,7 +429,9 @@ class Translator:
                 edits[node.elt] = element.text
                 text = self._spliced(node, edits)
                 self.types = known
-                known_type = None if element.type is None or isinstance(element.type, TupleType) else ListType(element.type)
+                known_type = (
+                    None if element.type is None or isinstance(element.type, TupleType) else ListType(element.type)
+                )
                 return Value(text, known_type)
             case ast.Starred():
                 inner = self.expression(node.value)
@@ -478,7 +482,7 @@ class Translator:
         for star in stars:
             types.add(_element(self.expression(star.value).type))
         if len(types) > 1 and types <= {INT, BOOL, FLOAT, SCALAR}:
-            types = {max(types, key=_RANK.index)}
+            types = {max(types, key=_rank)}
         if TENSOR in types and types <= {TENSOR, NONE, OptionalType(TENSOR)} and len(types) > 1:
             types = {OptionalType(TENSOR)}
         only = types.pop() if len(types) == 1 else None
@@ -508,7 +512,9 @@ class Translator:
     def _constant_type(statement: ast.stmt) -> ValueType | None:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant):
             return _type_of_constant(statement.value.value)
-        return FLOAT if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp | ast.Call) else None
+        return (
+            FLOAT if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.BinOp | ast.Call) else None
+        )
 
     def _imported(self, node: ast.expr, name: str, origin: tuple[str, str | None]) -> Value:
         module, original = origin
@@ -549,6 +555,8 @@ class Translator:
         values = [self.expression(part) for part in parts]
         texts = [value.within(Binding.BITS) for value in values]
         signs = [_COMPARISONS[type_of(op)] for op in node.ops]
+        if any(value.type == DTYPE for value in values):  # which are equal, here, and not the same object
+            signs = [{"is": "==", "is not": "!="}.get(sign, sign) for sign in signs]
         text = texts[0] + "".join(f" {sign} {each}" for sign, each in zip(signs, texts[1:], strict=True))
         of_tensors = any(value.type == TENSOR for value in values) and not {"is", "is not", "in", "not in"} & {*signs}
         return Value(text, TENSOR if of_tensors else BOOL, Binding.COMPARISON)
@@ -684,7 +692,8 @@ class Translator:
             raise self.missing(node, f"the operator '{base}' can not be called")
         if len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and receiver is not None:
             packed = self.expression(node.args[0].value)
-            args, keywords = [packed], {}
+            args = [packed]
+            keywords: dict[str, Value] = {}
         else:
             args, keywords = self._arguments(node)
         keywords.pop("device", None)  # that of the arguments, in any case
@@ -792,7 +801,10 @@ class Translator:
         if called == "float" or called.startswith(("math.", "cmath.")):
             return FLOAT
         if called in ("list", "tuple", "reversed", "sorted"):
-            return first if isinstance(first, ListType) else None if first is None else ListType(_element(first) or INT)
+            if isinstance(first, ListType):
+                return first
+            element = _element(first)
+            return None if element is None or isinstance(element, TupleType) else ListType(element)
         if called == "range":
             return INT_LIST
         if called in ("max", "min", "sum", "abs"):
@@ -814,6 +826,13 @@ class _Rows(TupleType):
 
 
 _RANK = [BOOL, INT, FLOAT, SCALAR]
+
+
+def _rank(type: ValueType | None) -> int:
+    """The place of a number among those of which one becomes the other."""
+    return next((place for place, each in enumerate(_RANK) if each == type), 0)
+
+
 _COMPARISONS: Mapping[type[ast.AST], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is",
     ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
@@ -822,7 +841,8 @@ _COMPARISONS: Mapping[type[ast.AST], str] = {
 
 def _value_of(statement: ast.stmt, name: str) -> ast.expr:
     """What a statement of a module gives a name."""
-    assert isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
+    assert isinstance(statement, ast.Assign | ast.AnnAssign)
+    assert statement.value is not None
     target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
     match target, statement.value:
         case ast.Tuple(elts=names), ast.Tuple(elts=values):
@@ -864,7 +884,7 @@ def _joined(first: ValueType | None, second: ValueType | None) -> ValueType | No
         if isinstance(one, ListType) and one.elem == NONE and isinstance(other, ListType):
             return other
     if first in _RANK and second in _RANK:
-        return max(first, second, key=_RANK.index)
+        return max(first, second, key=_rank)
     return None
 
 
@@ -880,7 +900,7 @@ def _arithmetic(sign: str, left: ValueType | None, right: ValueType | None) -> V
     if isinstance(left, ListType):
         return left
     if left in _RANK and right in _RANK:
-        return FLOAT if sign == "/" and SCALAR not in (left, right) else max(left, right, INT, key=_RANK.index)
+        return FLOAT if sign == "/" and SCALAR not in (left, right) else max(left, right, INT, key=_rank)
     return None
 
 

@@ -89,6 +89,7 @@ def upsample_nearest1d_backward(
 ) -> Array:
     return _back(xp, grad_output, input_size, [scales])
 
+
 def upsample_nearest2d(
     xp: Namespace,
     self: Array,
@@ -108,6 +109,7 @@ def upsample_nearest2d_backward(
     scales_w: float | None = None,
 ) -> Array:
     return _back(xp, grad_output, input_size, [scales_h, scales_w])
+
 
 def upsample_nearest3d(
     xp: Namespace,
@@ -131,6 +133,7 @@ def upsample_nearest3d_backward(
 ) -> Array:
     return _back(xp, grad_output, input_size, [scales_d, scales_h, scales_w])
 
+
 def _upsample_nearest_exact1d(
     xp: Namespace,
     self: Array,
@@ -148,6 +151,7 @@ def _upsample_nearest_exact1d_backward(
     scales: float | None = None,
 ) -> Array:
     return _back(xp, grad_output, input_size, [scales], 0.5)
+
 
 def _upsample_nearest_exact2d(
     xp: Namespace,
@@ -168,6 +172,7 @@ def _upsample_nearest_exact2d_backward(
     scales_w: float | None = None,
 ) -> Array:
     return _back(xp, grad_output, input_size, [scales_h, scales_w], 0.5)
+
 
 def _upsample_nearest_exact3d(
     xp: Namespace,
@@ -190,6 +195,7 @@ def _upsample_nearest_exact3d_backward(
     scales_w: float | None = None,
 ) -> Array:
     return _back(xp, grad_output, input_size, [scales_d, scales_h, scales_w], 0.5)
+
 
 # -- the places of maxima
 

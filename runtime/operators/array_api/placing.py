@@ -1,11 +1,11 @@
-"""Elements written to places, and parts of arrays that lie across them: the standard reads by index, and writes none."""
+"""Elements written to places, and parts of arrays that lie across them; the standard itself writes to none."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from runtime.operators.array_api._common import Array, Namespace, Number, index_along, number, one_dim
+from runtime.operators.array_api._common import Array, Namespace, Number, index_along, number, one_dim, written
 from runtime.operators.array_api.indexing import index_add
 
 # -- diagonals
@@ -20,15 +20,19 @@ def diagonal(xp: Namespace, self: Array, offset: int = 0, dim1: int = 0, dim2: i
     return xp.take(xp.reshape(last, (*last.shape[:-2], rows * columns)), places, axis=-1)
 
 
+def trace(xp: Namespace, self: Array) -> Array:
+    if self.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.ndim}")
+    return xp.sum(diagonal(xp, self))
+
+
 def diagonal_backward(
     xp: Namespace, grad_output: Array, input_sizes: Sequence[int], offset: int, dim1: int, dim2: int
 ) -> Array:
     return diagonal_scatter(xp, xp.zeros(tuple(input_sizes), dtype=grad_output.dtype), grad_output, offset, dim1, dim2)
 
 
-def diagonal_scatter(
-    xp: Namespace, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Array:
+def diagonal_scatter(xp: Namespace, self: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     last = _with_last(xp, self, dim1, dim2)
     rows, columns = last.shape[-2:]
     count = _length_of_diagonal(rows, columns, offset)
@@ -104,9 +108,7 @@ def unfold(xp: Namespace, self: Array, dimension: int, size: int, step: int) -> 
     return xp.moveaxis(xp.reshape(taken, shape), place + 1, -1)
 
 
-def unfold_backward(
-    xp: Namespace, grad_in: Array, input_sizes: Sequence[int], dim: int, size: int, step: int
-) -> Array:
+def unfold_backward(xp: Namespace, grad_in: Array, input_sizes: Sequence[int], dim: int, size: int, step: int) -> Array:
     if not input_sizes:
         return xp.sum(grad_in)
     place = one_dim(dim, len(input_sizes))
@@ -170,7 +172,7 @@ def index_copy(xp: Namespace, self: Array, dim: int, index: Array, source: Array
     place = one_dim(dim, self.ndim)
     rows = xp.moveaxis(self, place, 0)
     new = xp.moveaxis(source, place, 0) if source.ndim else xp.reshape(source, (1,))
-    return xp.moveaxis(_written(xp, rows, xp.reshape(index, (-1,)), new), 0, place)
+    return xp.moveaxis(written(xp, rows, xp.reshape(index, (-1,)), new), 0, place)
 
 
 def take(xp: Namespace, self: Array, index: Array) -> Array:
@@ -183,7 +185,7 @@ def put(xp: Namespace, self: Array, index: Array, source: Array, accumulate: boo
     flat = xp.reshape(self, (-1,))
     places = xp.reshape(xp.where(index < 0, index + flat.shape[0], index), (-1,))
     values = xp.reshape(source, (-1,))
-    out = index_add(xp, flat, 0, places, values) if accumulate else _written(xp, flat, places, values)
+    out = index_add(xp, flat, 0, places, values) if accumulate else written(xp, flat, places, values)
     return xp.reshape(out, self.shape)
 
 
@@ -200,18 +202,4 @@ def masked_scatter(xp: Namespace, self: Array, mask: Array, source: Array) -> Ar
     if math.prod(source.shape) < places.shape[0]:
         raise RuntimeError("Number of elements of source < number of ones in mask")
     values = xp.reshape(source, (-1,))[: places.shape[0]]
-    return xp.reshape(_written(xp, xp.reshape(target, (-1,)), places, values), target.shape)
-
-
-def _written(xp: Namespace, rows: Array, places: Array, new: Array) -> Array:
-    """`rows` with those at some places replaced; of two for one place the last counts."""
-    if not places.shape[0]:
-        return rows
-    numbers = xp.arange(rows.shape[0], dtype=places.dtype)
-    order = xp.argsort(places, stable=True)
-    in_order = xp.take(places, order, axis=0)
-    last = xp.searchsorted(in_order, numbers, side="right") - 1
-    nearest = xp.clip(last, 0, places.shape[0] - 1)
-    here = (last >= 0) & (xp.take(in_order, nearest, axis=0) == numbers)
-    values = xp.take(new, xp.take(order, nearest, axis=0), axis=0)
-    return xp.where(xp.reshape(here, (-1, *[1] * (rows.ndim - 1))), values, rows)
+    return xp.reshape(written(xp, xp.reshape(target, (-1,)), places, values), target.shape)
