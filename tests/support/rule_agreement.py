@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
+from codegen.paths import project_paths
+from codegen.pipeline import analyze
+from codegen.targets.rules import target
+from generated.registry import OPERATORS
 from gradwright.autograd import forward_ad
+from gradwright.autograd import grad as autograd_grad
 from gradwright.testing import Sample
-from gradwright.verify.points import Point, all_tensors, call, operator_of, points, random_like, tensors_in
+from gradwright.verify.points import Point, call, operator_of, points, random_like, tensors_in
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.load.operator_info import OperatorInfo
@@ -70,8 +79,6 @@ def _compared_at(
     used = [(results[place], wrap(cotangents[place])) for place in kept]
     inputs = [each for name in rule.inputs for each in tensors_in(values[names.index(name)])]
     asked = [each for each in inputs if each.requires_grad]
-    from gradwright.autograd import grad as autograd_grad
-
     wanted = autograd_grad([r for r, _ in used], asked, [c for _, c in used], allow_unused=True)
     by_id = {id(tensor): gradient for tensor, gradient in zip(asked, wanted, strict=True)}
     for name, gradient in zip(rule.inputs, gradients, strict=True):
@@ -147,4 +154,43 @@ def _difference(wanted: Tensor | None, got: Any, like: Tensor, back: Back) -> fl
     return float(np.max(away)) / scale if not np.isnan(away).any() else np.inf
 
 
-__all__ = ["TOLERANCE", "all_tensors", "compared"]
+@dataclass
+class Agreement:
+    """What came of comparing all rules: operators that agree, numbers of comparisons, and what differs."""
+
+    agreeing: list[str] = field(default_factory=list)
+    comparisons: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+def compare_all(rules: Mapping[str, Any], convert: Convert, back: Back, dtypes: Callable[[str], Any]) -> Agreement:
+    """Compare every rule in float64, and in complex128 where the operator takes complex numbers."""
+    found = Agreement()
+    for name, rule in rules.items():
+        info = OPERATORS[name]
+        counted, before = found.comparisons, len(found.wrong)
+        for dtype, kind in (("float64", "float"), ("complex128", "complex")):
+            if kind in info.dtypes:
+                with np.errstate(all="ignore"):
+                    for what, difference in compared(info, rule, dtype, convert, back, dtypes):
+                        found.comparisons += 1
+                        if difference > TOLERANCE:
+                            found.wrong.append(f"{name} in {dtype}, {what}: {difference}")
+        if found.comparisons > counted and len(found.wrong) == before:
+            found.agreeing.append(name)
+    return found
+
+
+def written_rules(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, Any]:
+    """The rules of the project's own operators, written to a folder and imported from there."""
+    package = folder / "written_rules"
+    package.mkdir()
+    plan = analyze(project_paths(), checks=False).plan
+    assert plan is not None
+    for name, text in target.emit(plan, project_paths()):
+        (package / name).write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    rules: Mapping[str, Any] = importlib.import_module("written_rules").RULES
+    for name in [name for name in sys.modules if name.partition(".")[0] == "written_rules"]:
+        monkeypatch.delitem(sys.modules, name)
+    return rules

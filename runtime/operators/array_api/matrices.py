@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from runtime.operators.array_api._common import Array, Namespace
+from runtime.operators.array_api._common import Array, Namespace, one_dim
 
 
 def linalg_inv_ex(xp: Namespace, A: Array, check_errors: bool = False) -> tuple[Array, Array]:
@@ -31,8 +31,15 @@ def _solved(xp: Namespace, matrices: Array, sides: Array) -> Array:
 
 
 def linalg_cross(xp: Namespace, self: Array, other: Array, dim: int = -1) -> Array:
+    if self.ndim != other.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    place = one_dim(dim, self.ndim)
+    if self.shape[place] != 3 or other.shape[place] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[place]} and {other.shape[place]}"
+        )
     self, other = xp.broadcast_arrays(self, other)
-    return xp.linalg.cross(self, other, axis=dim)
+    return xp.linalg.cross(self, other, axis=place)
 
 
 def complex_default(xp: Namespace, real: Array, imag: Array) -> Array:

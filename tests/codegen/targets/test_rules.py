@@ -124,4 +124,3 @@ def test_long_lines_are_broken_at_their_brackets() -> None:
     assert broken[0] == "    result = f("
     assert broken[1] == "        argument_0,"
     assert broken[-1] == "    )"
-    assert max(map(len, wrapped("\n".join(written().values())).split("\n"))) <= 140
