@@ -39,7 +39,7 @@ def linalg_cross(xp: Namespace, self: Array, other: Array, dim: int = -1) -> Arr
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {self.shape[place]} and {other.shape[place]}"
         )
     self, other = xp.broadcast_arrays(self, other)
-    return xp.linalg.cross(self, other, axis=place)
+    return xp.linalg.cross(self, other, axis=place - self.ndim)
 
 
 def complex_default(xp: Namespace, real: Array, imag: Array) -> Array:
