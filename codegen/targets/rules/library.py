@@ -17,7 +17,7 @@ from codegen.python_source import PythonModule
 from codegen.schema.names import python
 from codegen.schema.types import ListType, OptionalType
 from codegen.targets.literals import default_value, literal
-from codegen.targets.python.code import Lines, call, function_head
+from codegen.targets.python.code import call
 from codegen.targets.rules.sources import Origin, Sources
 from codegen.targets.rules.values import Binding, NotPortable, Value
 from codegen.words import BUILT_IN_NAMESPACE
@@ -74,16 +74,27 @@ _ARRAY_FUNCTIONS = {
 """Operators that are functions of the module of arrays, or so short that they are written out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """What writes an item: a function of a module, a class or a constant of one, an operator that is an expression."""
+
+    function: Callable[[Library, Item, PythonModule, ast.FunctionDef, Origin], str]
+    definition: Callable[[Library, Item, PythonModule, ast.stmt, Origin], str]
+    operator: Callable[[Library, Item, OperatorPlan], None]
+
+
 class Library:
     """What is written besides rules.
 
     Args:
         plan: of all operators.
         sources: the Python that they name.
+        writers: what writes the text of an item.
     """
 
-    def __init__(self, plan: Plan, sources: Sources) -> None:
+    def __init__(self, plan: Plan, sources: Sources, writers: Writers) -> None:
         self.plan = plan
+        self.writers = writers
         self.sources = sources
         everything = (*plan.operators, *(plan.base.operators if plan.base is not None else ()))
         self.operators = {str(operator.name): operator for operator in reversed(everything)}
@@ -218,28 +229,11 @@ class Library:
                     raise NotPortable(f"'{operator.name}' has no kernel over the array API")
             raise NotPortable(f"'{operator.name}' has no kernel over the array API")
         return self._made(
-            ("", str(operator.name)), File.OPERATORS, operator.function, lambda item: self._written(operator, item)
+            ("", str(operator.name)),
+            File.OPERATORS,
+            operator.function,
+            lambda item: self.writers.operator(self, item, operator),
         )
-
-    def _written(self, operator: OperatorPlan, item: Item) -> None:
-        from codegen.targets.rules.printer import TreePrinter, parameters_of
-
-        item.takes_namespace = True
-        out = Lines()
-        printer = TreePrinter(self, item)
-        if operator.elementwise is not None:
-            source = operator.elementwise.source
-            out.comment(source)
-            tree = whole_expression(operator.elementwise)
-            out.add(f"return {printer.formula(tree, out)}")
-        else:
-            assert operator.composite is not None
-            if operator.composite.lists:
-                raise NotPortable(f"'{operator.name}' is for each element of lists")
-            out.comment(operator.composite.source)
-            out.add(f"return {printer.formula(operator.composite.tree, out)}")
-        head = function_head(item.name, ["xp: Namespace", *parameters_of(operator)], result_annotation(operator))
-        item.text = f"{head}\n{out.text}"
 
     # -- functions of Python
 
@@ -249,26 +243,22 @@ class Library:
         Raises:
             NotPortable: something that it needs can not be written.
         """
-        from codegen.targets.rules.translation import write_function
-
         module, origin = self.sources.modules[module_name]
         file = File.HELPERS if module_name in self.sources.helpers else File.OPERATORS
 
         def write(item: Item) -> None:
             item.takes_namespace = origin is Origin.TENSORS or _takes_namespace(module.functions[name])
-            item.text = write_function(self, item, module, module.functions[name], origin)
+            item.text = self.writers.function(self, item, module, module.functions[name], origin)
 
         return self._made((module_name, name), file, name, write)
 
     def definition(self, module_name: str, name: str) -> Item:
         """A class or a constant of a module."""
-        from codegen.targets.rules.translation import write_definition
-
         module, origin = self.sources.modules[module_name]
         file = File.HELPERS if module_name in self.sources.helpers else File.OPERATORS
 
         def write(item: Item) -> None:
-            item.text = write_definition(self, item, module, module.definitions[name], origin)
+            item.text = self.writers.definition(self, item, module, module.definitions[name], origin)
 
         return self._made((module_name, name), file, name, write)
 

@@ -27,8 +27,8 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.sharing import is_shareable, shared_parts
 from codegen.schema.names import python
 from codegen.targets.literals import default_value, literal, tuple_of
-from codegen.targets.python.code import Lines, call, comprehension
-from codegen.targets.rules.library import Item, Library, annotation
+from codegen.targets.python.code import Lines, call, comprehension, function_head
+from codegen.targets.rules.library import Item, Library, annotation, result_annotation, whole_expression
 from codegen.targets.rules.values import Binding, NotPortable, Value
 
 # Names of the functions that are written, which no argument has.
@@ -241,3 +241,22 @@ _WITHOUT = {
     "strides": "strides", "storage_offset": "places in memory", "geometry": "strides",
     "requires_grad": "flag that says whether they are differentiated", "device_is": "kinds of devices",
 }  # fmt: skip
+
+
+def write_operator(library: Library, item: Item, operator: OperatorPlan) -> None:
+    """The function of an operator that is an expression over elements, or a formula over others."""
+    item.takes_namespace = True
+    out = Lines()
+    printer = TreePrinter(library, item)
+    if operator.elementwise is not None:
+        out.comment(operator.elementwise.source)
+        tree = whole_expression(operator.elementwise)
+    else:
+        assert operator.composite is not None
+        if operator.composite.lists:
+            raise NotPortable(f"'{operator.name}' is for each element of lists")
+        out.comment(operator.composite.source)
+        tree = operator.composite.tree
+    out.add(f"return {printer.formula(tree, out)}")
+    head = function_head(item.name, ["xp: Namespace", *parameters_of(operator)], result_annotation(operator))
+    item.text = f"{head}\n{out.text}"

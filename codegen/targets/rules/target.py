@@ -11,15 +11,18 @@ from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
-from codegen.targets.rules.library import File, Item, Library
+from codegen.targets.rules.library import File, Item, Library, Writers
+from codegen.targets.rules.printer import write_operator
 from codegen.targets.rules.rule import RuleView, rule_view
 from codegen.targets.rules.sources import read_sources
+from codegen.targets.rules.translation import write_definition, write_function
 from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import wrapped
 from codegen.targets.target import TargetError
 from codegen.words import BUILT_IN_NAMESPACE
 
 name = "rules"
+_WRITERS = Writers(write_function, write_definition, write_operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,7 @@ class Coverage:
 
 def coverage(plan: Plan, paths: Paths) -> tuple[Library, Sequence[Coverage]]:
     """What of all operators with derivatives can be written, and the functions that this needs."""
-    library = Library(plan, read_sources(paths))
+    library = Library(plan, read_sources(paths), _WRITERS)
     return library, tuple(_covered(operator, library) for operator in plan.operators if operator.node is not None)
 
 
@@ -116,7 +119,7 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     """The functions of one operator, or why there are none."""
     if operator.node is None:
         return f"'{operator.name}' has no derivative of its own"
-    covered = _covered(operator, Library(plan, read_sources(paths)))
+    covered = _covered(operator, Library(plan, read_sources(paths), _WRITERS))
     _refuse([covered])
     assert covered.rule is not None
     return "\n\n\n".join(covered.rule.functions)
