@@ -15,7 +15,7 @@ from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum, content
 from codegen.paths import ARRAY_API, BATCHING_RULES, SCHEMAS, Paths
-from codegen.words import BUILT_IN_NAMESPACE, CPP, TARGETS
+from codegen.words import BUILT_IN_NAMESPACE, CPP, RULES, TARGETS
 from codegen.writing import text_of, write_text
 
 # Beside the output of a package: what is known of the rules that it was made from (`codegen/commands/proofs.py`).
@@ -118,7 +118,8 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
     yield from (path for path in others if path is not None)
     generator = Path(__file__).parent
     yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml"), *SCHEMAS.iterdir()))
-    yield from sorted(path for folder in (*TARGETS, "docs") for path in (paths.templates / folder).rglob("*.j2"))
+    folders = (*TARGETS, "docs", *([RULES] if target == RULES else []))
+    yield from sorted(path for folder in folders for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
     if target == CPP:
         yield from paths.own_kernels

@@ -11,7 +11,7 @@ from pathlib import Path
 from codegen.extension import source_folders
 from codegen.inputs import REPORTS, data_folder, shown_path
 from codegen.module_names import PREFIX, PUBLIC_PACKAGE
-from codegen.words import BUILT_IN_NAMESPACE
+from codegen.words import BUILT_IN_NAMESPACE, RULES
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 # Where a package says what is its own: a table [tool.gradwright].
@@ -81,16 +81,20 @@ class Paths:
     native: Path | None = None  # a folder with kernels in C++, besides those of the runtime
     package: str = BASE
     namespace: str = BUILT_IN_NAMESPACE
+    targets: tuple[str, ...] = ()  # what a package has emitted besides Python
     backends: tuple[tuple[str, Path], ...] = ()  # dispatch keys that a package brings, and their files
     long_names: bool = bool(PREFIX)  # whether the output imports modules by the names that they have in a wheel
 
     def for_target(self, target: str) -> Paths:
         """The same with the output folder of one target.
 
-        Python's is the package; the others lie below it, those of a package on its own where things are built.
+        Python's is the package; the others lie below it, those of a package on its own where things are built; rules
+        are imported, and so lie below it in any case.
         """
         if target == "python":
             return self
+        if target == RULES:
+            return replace(self, output=self.output / RULES)
         return replace(self, output=(self.output if self.package == BASE else self.build) / target)
 
     @property

@@ -17,6 +17,7 @@ is all that has to be said. The files have their places in the package's folder,
     base               "gradwright"                 the operators that they come beside; "none" for none
     strict             true                         false: operators without a kernel are only declared
     tags               none                         a file with the tags that operators may have, instead of PyTorch's
+    targets            none                         what is emitted besides Python: ["rules"], or nothing
     dispatch_keys      none                         backends that it brings: the file of NPU is npu.yaml
 
 Paths are relative to the package's folder; `kernels`, `composites` and `helpers` may be lists.
@@ -35,14 +36,18 @@ from codegen.codes import Code
 from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths, toml_text
 from codegen.source import Diagnostics, SourceFile, Span
-from codegen.words import BUILT_IN_NAMESPACE, Hint, did_you_mean
+from codegen.words import BUILT_IN_NAMESPACE, RULES, TARGETS, Hint, did_you_mean
 
 SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
 _PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
 _FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
 _NATIVE = "native"
-KEYS = ("schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", "native", *_FILES, *_PARTS)
+KEYS = (
+    "schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", "native", "targets",
+    *_FILES, *_PARTS,
+)  # fmt: skip
+PACKAGE_TARGETS = (TARGETS[0], RULES)
 _KEY = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -101,6 +106,7 @@ class _Table:
         tags = self._path(values, "tags", "", package[1]) if "tags" in values else None
         native = self._native(values, package[1])
         own = tuple(self._parts(values, *package))
+        targets = self._targets(values)
         backends = tuple(self._backends(values, package[1], base))
         if len(self.diagnostics.items) > before:
             return None
@@ -121,6 +127,7 @@ class _Table:
             package=f"{name}.{'.'.join(output.relative_to(folder).parts)}",
             namespace=namespace,
             backends=backends,
+            targets=targets,
             long_names=True,
         )
 
@@ -156,6 +163,17 @@ class _Table:
             self._error(key, f"the output '{value}' is no folder of the package", "it is imported as a part of it")
             return None
         return path
+
+    def _targets(self, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """What is emitted besides Python."""
+        targets = values.get("targets", [])
+        if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets):
+            self._error("targets", "'targets' is to be a list of names such as \"rules\"", None)
+            return ()
+        for each in targets:
+            if each not in PACKAGE_TARGETS:
+                self._error("targets", f"no target '{each}'", did_you_mean(each, PACKAGE_TARGETS) or "there is 'rules'")
+        return tuple(each for each in targets if each != TARGETS[0])
 
     def _native(self, values: Mapping[str, Any], folder: Path) -> Path | None:
         """The folder with C++; None where there is none."""

@@ -17,6 +17,9 @@ SHORTENING_MODULES = ("fft", "linalg", "special")
 TARGETS = ("python", "cpp")
 CPP = "cpp"
 """What the generator emits, in the order in which it says so: packages of codegen/targets."""
+RULES = "rules"
+ALL_TARGETS = (*TARGETS, RULES)
+"""With what is emitted where it is asked for alone."""
 
 PROPERTIES = (
     "returns", "gradient", "gradient_complex", "complex_step", "boundary", "linear", "forward", "forward_complex",

@@ -35,6 +35,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.plan",),
         ("codegen.targets",),
         ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),
+        ("codegen.targets.rules",),
         ("codegen.output", "codegen.pipeline", "codegen.project", "codegen.messages", "codegen.formatting"),
         ("codegen.commands",),
         ("codegen.__main__",),

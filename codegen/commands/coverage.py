@@ -1,4 +1,4 @@
-"""Shows what is proven of each operator, or which operators run on a backend and what their gradients need."""
+"""Shows what is proven of each operator, which ones run on a backend, or what a target can emit of them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from codegen.commands.analysis import analyze
 from codegen.commands.chosen import add_files, add_json, chosen_paths
 from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.commands.proven import print_proven
-from codegen.pipeline import Result
+from codegen.paths import Paths
+from codegen.pipeline import Result, with_base
 from codegen.rules.reach import How, Reach, Reached
-from codegen.words import did_you_mean
+from codegen.words import RULES, did_you_mean
+
+if TYPE_CHECKING:
+    from codegen.targets.rules.target import Coverage
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     parser.add_argument("--backend", metavar="KEY", help="what runs on the backend of the project with this key")
+    parser.add_argument("--target", choices=(RULES,), help="the derivatives that this target emits")
     parser.add_argument(
         "--missing", action="store_true", help="only what lacks something, or where something is skipped"
     )
@@ -30,10 +36,42 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     paths = chosen_paths(arguments, parser, about_ours=True)
     if paths is None:
         return ERRORS
+    if arguments.target is not None:
+        if arguments.backend is not None:
+            parser.error("--target is of no backend")
+        result = analyze(paths, arguments.json)
+        return ERRORS if result is None else _print_emitted(result, paths, arguments.missing, arguments.json)
     if arguments.backend is None:
         return print_proven(paths, arguments.missing, arguments.json)
     result = analyze(paths, arguments.json)
     return ERRORS if result is None else _print_reached(result, arguments.backend, arguments.missing, arguments.json)
+
+
+def _print_emitted(result: Result, paths: Paths, missing: bool, as_json: bool) -> int:
+    """Print a line for each operator with a derivative: its name, `emitted` or `missing`, and why it is missing."""
+    from codegen.targets.rules.target import coverage
+
+    assert result.plan is not None
+    _, covered = coverage(with_base(result.plan, paths, RULES), paths)
+    shown = [each for each in covered if each.missing is not None or not missing]
+    if as_json:
+        print(json.dumps([_emitted_fields(each) for each in shown], indent=1))
+        return OK
+    for each in shown:
+        name, emitted, reason = _emitted_fields(each).values()
+        print("\t".join((str(name), "emitted" if emitted else "missing", str(reason or "-"))))
+    count = sum(each.missing is None for each in covered)
+    print(f"rules: of {len(covered)} operators with derivatives {count} are emitted", file=sys.stderr)
+    return OK
+
+
+def _emitted_fields(covered: Coverage) -> dict[str, object]:
+    reason = None
+    if covered.missing is not None:
+        reason = covered.missing.reason
+        if covered.missing.place is not None:
+            reason += f" ({covered.missing.place.file.path}:{covered.missing.place.line})"
+    return {"name": str(covered.operator.name), "emitted": covered.missing is None, "reason": reason}
 
 
 def _print_reached(result: Result, key: str, missing: bool, as_json: bool) -> int:

@@ -11,14 +11,16 @@ from codegen import pipeline
 from codegen.commands.analysis import analyze
 from codegen.commands.chosen import add_files, chosen_paths
 from codegen.commands.codes import is_code, print_page
+from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.paths import Paths
 from codegen.plan.memory import read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
-from codegen.words import BUILT_IN_NAMESPACE, TARGETS, did_you_mean
+from codegen.targets.target import TargetError
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS, did_you_mean
 
-_LANGUAGES = {"python": "python", "cpp": "cpp"}  # of targets, as pygments calls them
+_LANGUAGES = {"python": "python", "cpp": "cpp", "rules": "python"}  # of targets, as pygments calls them
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_files(parser)
     parser.add_argument("--code", action="store_true", help="show the generated code of all targets, too")
     parser.add_argument(
-        "--target", choices=TARGETS, action="append", help="show the code of this target; may be given again"
+        "--target", choices=ALL_TARGETS, action="append", help="show the code of this target; may be given again"
     )
     parser.add_argument(
         "--shapes", nargs="+", metavar="SHAPE",
@@ -69,7 +71,11 @@ def _print_operators(plan: Plan, paths: Paths, name: str, targets: Sequence[str]
         except ValueError as error:  # of several overloads some may not take these
             failure = error
             continue
-        code = [(target, pipeline.explain_code(operator, plan, paths, target)) for target in targets]
+        try:
+            code = [(target, pipeline.explain_code(operator, plan, paths, target)) for target in targets]
+        except TargetError as error:
+            print_diagnostics(error.diagnostics, sys.stderr)
+            return ERRORS
         texts.append((text, code))
     if not texts:
         return _refuse(str(failure))

@@ -15,7 +15,7 @@ from codegen.commands import proofs
 from codegen.commands.chosen import add_files, add_json, chosen_paths
 from codegen.commands.process import ERRORS, OK, program
 from codegen.paths import Paths
-from codegen.words import BUILT_IN_NAMESPACE, TARGETS
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS
 
 if TYPE_CHECKING:
     from codegen.pipeline import Result
@@ -25,7 +25,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_generation(parser)
     add_json(parser)
     parser.add_argument(
-        "--target", choices=TARGETS, action="append", help="what to emit; may be given again (default: everything)"
+        "--target",
+        choices=ALL_TARGETS,
+        action="append",
+        help="what to emit; may be given again (default: python and cpp)",
     )
     parser.add_argument(
         "--check",
@@ -57,7 +60,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if paths is None:
         return ERRORS
     in_package = paths.namespace != BUILT_IN_NAMESPACE
-    targets = dict.fromkeys(arguments.target or (TARGETS[:1] if in_package else TARGETS))
+    targets = dict.fromkeys(arguments.target or ((*TARGETS[:1], *paths.targets) if in_package else TARGETS))
     if arguments.check or arguments.json:
         return generate(arguments, paths, tuple(targets), started)
     return generate_changed(arguments, paths, tuple(targets), started)
@@ -80,6 +83,7 @@ def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str]
     from codegen import pipeline
     from codegen.commands.analysis import analyze
     from codegen.commands.diagnostics import print_diagnostics
+    from codegen.targets.target import TargetError
 
     result = analyze(paths, arguments.json)
     if result is None or result.plan is None:
@@ -87,7 +91,11 @@ def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str]
     if arguments.strict and result.findings:
         print_diagnostics(result.findings, sys.stdout if arguments.json else sys.stderr, arguments.json)
         return ERRORS
-    emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in targets]
+    try:
+        emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in targets]
+    except TargetError as error:
+        print_diagnostics(error.diagnostics, sys.stdout if arguments.json else sys.stderr, arguments.json)
+        return ERRORS
     if arguments.check:
         return _check(emitted, result, paths, arguments)
     # Python last: its manifest is what the runtime trusts.

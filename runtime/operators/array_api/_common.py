@@ -83,3 +83,17 @@ def check_number(xp: Namespace, value: Number, like: Array, name: str) -> None:
     """Refuse a number with a fraction beside integers."""
     if isinstance(value, (float, complex)) and is_integral(xp, like):
         raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+
+
+def written(xp: Namespace, rows: Array, places: Array, new: Array) -> Array:
+    """`rows` with those at some places replaced; of two for one place the last counts."""
+    if not places.shape[0]:
+        return rows
+    numbers = xp.arange(rows.shape[0], dtype=places.dtype)
+    order = xp.argsort(places, stable=True)
+    in_order = xp.take(places, order, axis=0)
+    last = xp.searchsorted(in_order, numbers, side="right") - 1
+    nearest = xp.clip(last, 0, places.shape[0] - 1)
+    here = (last >= 0) & (xp.take(in_order, nearest, axis=0) == numbers)
+    values = xp.take(new, xp.take(order, nearest, axis=0), axis=0)
+    return xp.where(xp.reshape(here, (-1, *[1] * (rows.ndim - 1))), values, rows)

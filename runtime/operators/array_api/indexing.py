@@ -1,11 +1,11 @@
-"""Parts by index, and sums into places, as far as the standard has indices: along one dimension."""
+"""Parts by index, sums into places, and elements written to places: the standard itself writes to none."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from runtime.operators.array_api._common import Array, Namespace, Number, index_along, number, one_dim, unsupported
+from runtime.operators.array_api._common import Array, Namespace, Number, index_along, number, one_dim, written
 
 
 def index_select(xp: Namespace, self: Array, dim: int, index: Array) -> Array:
@@ -86,9 +86,12 @@ def scatter_add(xp: Namespace, self: Array, dim: int, index: Array, src: Array) 
     place = one_dim(dim, self.ndim)
     if not self.ndim:
         return self + xp.sum(src)
-    for other, (size, have) in enumerate(zip(index.shape, self.shape, strict=True)):
-        if other != place and size != have:
-            raise unsupported("sum into a part of the other dimensions, which scatter_add needs here")
+    for axis, (size, have) in enumerate(zip(index.shape, self.shape, strict=True)):
+        src = src[index_along(src.ndim, axis, slice(0, size))]
+        if axis != place and size < have:  # beyond the index nothing is added
+            gap = (*index.shape[:axis], have - size, *index.shape[axis + 1 :])
+            index = xp.concat([index, xp.zeros(gap, dtype=index.dtype)], axis=axis)
+            src = xp.concat([src, xp.zeros(gap, dtype=src.dtype)], axis=axis)
     shape = tuple(self.shape[place] if axis == place else 1 for axis in range(self.ndim))
     numbers = xp.reshape(xp.arange(self.shape[place], dtype=index.dtype), shape)
     for step in range(index.shape[place]):
@@ -98,21 +101,19 @@ def scatter_add(xp: Namespace, self: Array, dim: int, index: Array, src: Array) 
 
 
 def index_Tensor(xp: Namespace, self: Array, indices: Sequence[Array | None]) -> Array:
-    place, index = _only_index(xp, self, indices)
-    taken = xp.take(self, xp.reshape(_from_front(xp, index, self.shape[place]), (-1,)), axis=place)
-    return xp.reshape(taken, (*self.shape[:place], *index.shape, *self.shape[place + 1 :]))
+    places = _places_of(xp, self, indices)
+    taken = xp.take(xp.reshape(self, (-1,)), xp.reshape(places, (-1,)), axis=0)
+    return xp.reshape(taken, places.shape)
 
 
 def index_put(
     xp: Namespace, self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
 ) -> Array:
-    place, index = _only_index(xp, self, indices)
-    if not accumulate:
-        raise unsupported("write to places: index_put adds to them only")
-    wanted = (*self.shape[:place], *index.shape, *self.shape[place + 1 :])
-    flat = xp.reshape(_from_front(xp, index, self.shape[place]), (-1,))
-    source = xp.reshape(xp.broadcast_to(values, wanted), (*self.shape[:place], flat.shape[0], *self.shape[place + 1 :]))
-    return index_add(xp, self, place, flat, source)
+    places = _places_of(xp, self, indices)
+    new = xp.reshape(xp.broadcast_to(values, places.shape), (-1,))
+    flat, where = xp.reshape(self, (-1,)), xp.reshape(places, (-1,))
+    out = index_add(xp, flat, 0, where, new) if accumulate else written(xp, flat, where, new)
+    return xp.reshape(out, self.shape)
 
 
 # -- what several of these need
@@ -124,12 +125,33 @@ def _places(xp: Namespace, index: Array, length: int, like: Array) -> Array:
     return xp.astype(numbers == xp.expand_dims(index, axis=0), like.dtype)
 
 
-def _only_index(xp: Namespace, self: Array, indices: Sequence[Array | None]) -> tuple[int, Array]:
-    """The dimension that is indexed, and the index."""
-    given = [(place, index) for place, index in enumerate(indices) if index is not None]
-    if len(given) != 1 or not xp.isdtype(given[0][1].dtype, "integral"):
-        raise unsupported("index of several arrays, or of a mask")
-    return given[0]
+def _places_of(xp: Namespace, self: Array, indices: Sequence[Array | None]) -> Array:
+    """The place of each element that is asked for, counted as if the array were flat, in the shape of the result."""
+    by_dim: list[Array | None] = []
+    for index in indices:
+        if index is not None and xp.isdtype(index.dtype, "bool"):  # a mask stands for as many dimensions as it has
+            by_dim += xp.nonzero(index) if index.ndim else [None]
+        else:
+            by_dim.append(index)
+    by_dim += [None] * (self.ndim - len(by_dim))
+    dims = [dim for dim, index in enumerate(by_dim) if index is not None]
+    strides = [math.prod(self.shape[dim + 1 :]) for dim in range(self.ndim)]
+    joint = None
+    for dim in dims:
+        step = xp.astype(_from_front(xp, by_dim[dim], self.shape[dim]), xp.int64) * strides[dim]
+        joint = step if joint is None else joint + step
+    if joint is None:
+        return xp.reshape(xp.arange(math.prod(self.shape), dtype=xp.int64), self.shape)
+    # Where the indexed dimensions are neighbours the result has those of the indices in their place, else in front.
+    together = dims == list(range(dims[0], dims[-1] + 1))
+    front = list(range(dims[0])) if together else []
+    rest = [dim for dim in range(self.ndim) if dim not in dims and dim not in front]
+    ndim = len(front) + joint.ndim + len(rest)
+    places = xp.reshape(joint, (*[1] * len(front), *joint.shape, *[1] * len(rest)))
+    for axis, dim in [*enumerate(front), *enumerate(rest, len(front) + joint.ndim)]:
+        shape = tuple(self.shape[dim] if each == axis else 1 for each in range(ndim))
+        places = places + xp.reshape(xp.arange(self.shape[dim], dtype=xp.int64) * strides[dim], shape)
+    return places
 
 
 def _from_front(xp: Namespace, index: Array, length: int) -> Array:

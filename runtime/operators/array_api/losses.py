@@ -120,6 +120,40 @@ def native_group_norm(
     return xp.reshape(out, input.shape), xp.reshape(mean, (N, group)), xp.reshape(rstd, (N, group))
 
 
+def native_batch_norm_backward(
+    xp: Namespace,
+    grad_out: Array,
+    input: Array,
+    weight: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    save_mean: Array | None,
+    save_invstd: Array | None,
+    train: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+) -> tuple[Array | None, Array | None, Array | None]:
+    axes = tuple(axis for axis in range(input.ndim) if axis != 1)
+    channels = tuple(-1 if axis == 1 else 1 for axis in range(input.ndim))
+    if train:
+        mean, scale = save_mean, save_invstd
+    else:
+        assert running_var is not None
+        mean, scale = running_mean, 1 / xp.sqrt(running_var + eps)
+    centred = input - xp.reshape(mean, channels)
+    total = xp.sum(grad_out, axis=axes)
+    along = xp.sum(grad_out * centred, axis=axes)
+    of_input = None
+    if output_mask[0]:
+        factor = scale if weight is None else scale * weight
+        of_input = grad_out * xp.reshape(factor, channels)
+        if train:
+            count = max(size_of(input) // max(input.shape[1], 1), 1)
+            of_input = of_input - centred * xp.reshape(along * scale * scale / count * factor, channels)
+            of_input = of_input - xp.reshape(total / count * factor, channels)
+    return of_input, along * scale if output_mask[1] else None, total if output_mask[2] else None
+
+
 def native_dropout_backward(xp: Namespace, grad_output: Array, mask: Array, scale: float) -> Array:
     if is_integral(xp, grad_output):
         raise NotImplementedError("native_dropout_backward is not implemented for integers")
@@ -219,6 +253,47 @@ def nll_loss_backward(
     if reduction not in (_MEAN, _SUM) and self.ndim == 2:
         grad_output = xp.expand_dims(grad_output, axis=-1)
     return xp.where(chosen != 0, -chosen * grad_output, number(xp, 0, self))
+
+
+def nll_loss2d_forward(
+    xp: Namespace, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    rows = xp.moveaxis(self, 1, -1)
+    loss, total = nll_loss_forward(xp, rows, target, weight, reduction, ignore_index)
+    return loss, total if reduction in (_MEAN, _SUM) else number(xp, 0, self)
+
+
+def nll_loss2d_backward(
+    xp: Namespace,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    if reduction not in (_MEAN, _SUM):
+        grad_output = xp.expand_dims(grad_output, axis=-1)
+    rows = xp.moveaxis(self, 1, -1)
+    grad = nll_loss_backward(xp, grad_output, rows, target, weight, reduction, ignore_index, total_weight)
+    return xp.moveaxis(grad, -1, 1)
+
+
+def binary_cross_entropy_backward(
+    xp: Namespace,
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    reduction: int = _MEAN,
+) -> Array:
+    slope = (self - target) / xp.maximum(self * (1 - self), number(xp, 1e-12, self))
+    return _spread(xp, grad_output, slope if weight is None else slope * weight, reduction)
+
+
+def soft_margin_loss_backward(xp: Namespace, grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
+    return _spread(xp, grad_output, -target / (1 + xp.exp(self * target)), reduction)
 
 
 def _weights_of_classes(xp: Namespace, self: Array, target: Array, weight: Array | None, ignore_index: int) -> Array:

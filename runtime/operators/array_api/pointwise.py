@@ -100,6 +100,10 @@ def frac(xp: Namespace, self: Array) -> Array:
     return self - xp.trunc(self)
 
 
+def floor_divide(xp: Namespace, self: Array, other: Array) -> Array:
+    return xp.floor_divide(self, other)
+
+
 def remainder_Tensor(xp: Namespace, self: Array, other: Array) -> Array:
     return xp.remainder(self, other)
 

@@ -1,0 +1,416 @@
+"""The functions that rules need: operators over the array API, and helpers of formulas, as far as they are reached."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from codegen.bind.call_targets import result_type
+from codegen.formula.typed import INT, Conditional, TypedExpr
+from codegen.plan.elementwise import ElementwisePlan, Made, Operand
+from codegen.plan.operator import OperatorPlan
+from codegen.plan.plan import Plan
+from codegen.python_source import PythonModule
+from codegen.schema.names import python
+from codegen.schema.types import ListType, OptionalType
+from codegen.targets.literals import default_value, literal
+from codegen.targets.python.code import call
+from codegen.targets.rules.sources import Origin, Sources
+from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.words import BUILT_IN_NAMESPACE
+
+
+class File(enum.Enum):
+    """The modules of the package that is written."""
+
+    OPERATORS = "operators"
+    HELPERS = "helpers"
+    RULES = "rules"
+
+
+Key = tuple[str, str]  # a module and a name in it; "" for what operators are made into
+
+
+@dataclass
+class Item:
+    """A function, class or constant that is written: its name, its text, and what it needs of the others."""
+
+    key: Key
+    file: File
+    name: str
+    text: str = ""
+    takes_namespace: bool = False
+    needs: dict[Key, None] = field(default_factory=dict)
+    imports: dict[str, None] = field(default_factory=dict)
+
+
+_SIGNS: Mapping[str, tuple[str, Binding]] = {
+    "add.Tensor": ("+", Binding.SUM), "add.Scalar": ("+", Binding.SUM),
+    "sub.Tensor": ("-", Binding.SUM), "sub.Scalar": ("-", Binding.SUM),
+    "mul.Tensor": ("*", Binding.PRODUCT), "mul.Scalar": ("*", Binding.PRODUCT),
+    "div.Tensor": ("/", Binding.PRODUCT), "div.Scalar": ("/", Binding.PRODUCT),
+    "matmul": ("@", Binding.PRODUCT), "mm": ("@", Binding.PRODUCT), "bmm": ("@", Binding.PRODUCT),
+    "mv": ("@", Binding.PRODUCT),
+    "pow.Tensor_Scalar": ("**", Binding.POWER), "pow.Tensor_Tensor": ("**", Binding.POWER),
+    "eq.Tensor": ("==", Binding.COMPARISON), "eq.Scalar": ("==", Binding.COMPARISON),
+    "ne.Tensor": ("!=", Binding.COMPARISON), "ne.Scalar": ("!=", Binding.COMPARISON),
+    "lt.Tensor": ("<", Binding.COMPARISON), "lt.Scalar": ("<", Binding.COMPARISON),
+    "le.Tensor": ("<=", Binding.COMPARISON), "le.Scalar": ("<=", Binding.COMPARISON),
+    "gt.Tensor": (">", Binding.COMPARISON), "gt.Scalar": (">", Binding.COMPARISON),
+    "ge.Tensor": (">=", Binding.COMPARISON), "ge.Scalar": (">=", Binding.COMPARISON),
+}  # fmt: skip
+"""Operators that arrays have signs for."""
+
+_ARRAY_FUNCTIONS = {
+    "_conj": "conj", "conj": "conj", "conj_physical": "conj", "_conj_physical": "conj", "resolve_conj": "{0}",
+    "real": "real", "imag": "imag", "contiguous": "{0}", "detach": "{0}", "clone": "{0}", "alias": "{0}",
+    "expand_as": "xp.broadcast_to({0}, ({1}).shape)", "reshape": "xp.reshape({0}, {1})", "view": "xp.reshape({0}, {1})",
+    "view_as": "xp.reshape({0}, ({1}).shape)", "_unsafe_view": "xp.reshape({0}, {1})", "resolve_neg": "{0}",
+    "is_complex": "is_complex(xp, {0})", "linalg_solve": "solve(xp, {0}, {1}{left})",
+}  # fmt: skip
+"""Operators that are functions of the module of arrays, or so short that they are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Writers:
+    """What writes an item: a function of a module, a class or a constant of one, an operator that is an expression."""
+
+    function: Callable[[Library, Item, PythonModule, ast.FunctionDef, Origin], str]
+    definition: Callable[[Library, Item, PythonModule, ast.stmt, Origin], str]
+    operator: Callable[[Library, Item, OperatorPlan], None]
+
+
+class Library:
+    """What is written besides rules.
+
+    Args:
+        plan: of all operators.
+        sources: the Python that they name.
+        writers: what writes the text of an item.
+    """
+
+    def __init__(self, plan: Plan, sources: Sources, writers: Writers) -> None:
+        self.plan = plan
+        self.writers = writers
+        self.sources = sources
+        everything = (*plan.operators, *(plan.base.operators if plan.base is not None else ()))
+        self.operators = {str(operator.name): operator for operator in reversed(everything)}
+        self.by_base: dict[str, list[OperatorPlan]] = {}
+        for operator in reversed(list(self.operators.values())):
+            self.by_base.setdefault(operator.name.base, []).append(operator)
+        # The kernels over the array API are of Gradwright's own operators.
+        in_package = plan.namespace != BUILT_IN_NAMESPACE
+        self._own = {str(operator.name) for operator in plan.operators} if in_package else set()
+        self.items: dict[Key, Item] = {}
+        self._failed: dict[Key, NotPortable] = {}
+        self._taken: dict[File, dict[str, Key]] = {file: {} for file in File}
+
+    # -- calls
+
+    def call(self, operator: OperatorPlan, args: Mapping[str, Value], user: Item) -> Value:
+        """A call of an operator with arguments by the names of its schema, in a function that takes `xp`.
+
+        Raises:
+            NotPortable: there is nothing that it can be made of.
+        """
+        name = str(operator.name)
+        type = result_type(operator.schema)
+        values = list(args.values())
+        if name in _SIGNS and len(values) == 2:
+            sign, binding = _SIGNS[name]
+            after = Binding(binding + 1) if binding is not Binding.POWER else binding
+            before = Binding(binding + 1) if binding in (Binding.COMPARISON, Binding.POWER) else binding
+            return Value(f"{values[0].within(before)} {sign} {values[1].within(after)}", type, binding)
+        if name == "neg":
+            return Value(f"-{values[0].within(Binding.SIGN)}", type, Binding.SIGN)
+        known = _ARRAY_FUNCTIONS.get(name) or _ARRAY_FUNCTIONS.get(operator.name.base)
+        if known is not None:
+            if "{" not in known:
+                user.imports[known] = None
+                return Value(f"{known}(xp, {values[0].text})", type)
+            user.imports |= {each: None for each in ("is_complex", "solve") if known.startswith(f"{each}(")}
+            if known == "{0}":
+                return Value(values[0].text, type, values[0].binding)
+            left = f", {args['left'].text}" if "left" in args else ""
+            types = {parameter.name: parameter.type for parameter in operator.python.parameters}
+            texts = [_as_list(value, types[each]) for each, value in args.items()]
+            return Value(known.format(*texts, left=left), type)
+        kernel = self._kernel(operator)
+        if kernel is not None:
+            module, definition = kernel
+            short = _short(definition, self._passed(operator, definition, args))
+            if short is not None:
+                return Value(short.text, type, short.binding)
+            item = self.function(module.name, definition.name)
+            passed = self._arguments(operator, definition, args)
+        else:
+            item = self._operator(operator)
+            passed = [*self._given(operator, args)]
+        return Value(call(self.name(item, user), ["xp", *passed] if item.takes_namespace else passed), type)
+
+    def name(self, item: Item, user: Item) -> str:
+        """How one function calls another."""
+        user.needs[item.key] = None
+        if item.file is user.file:
+            return item.name
+        return f"{_MODULES[item.file]}.{item.name}"
+
+    # -- operators
+
+    def _kernel(self, operator: OperatorPlan) -> tuple[PythonModule, ast.FunctionDef] | None:
+        """The kernel over the array API."""
+        base, overload = operator.name.base, operator.name.overload
+        if str(operator.name) in self._own:
+            return None
+        for name in (f"{base}_{overload or 'default'}", base):
+            module_name = self.sources.kernels.get(name)
+            if module_name is None:
+                continue
+            module = self.sources.modules[module_name][0]
+            definition = module.functions[name]
+            own = [argument.arg for argument in definition.args.args][1:]
+            if own == [python(a.name) for a in operator.schema.arguments if not a.is_placement]:
+                return module, definition
+        return None
+
+    def _passed(
+        self, operator: OperatorPlan, definition: ast.FunctionDef, args: Mapping[str, Value]
+    ) -> dict[str, Value] | None:
+        """The parameters of a kernel and what is passed for them; None where something is left to a default."""
+        names = [argument.arg for argument in definition.args.args][1:]
+        by_name = {python(name): value for name, value in args.items()}
+        return {name: by_name[name] for name in names} if by_name.keys() == set(names) else None
+
+    def _arguments(self, operator: OperatorPlan, definition: ast.FunctionDef, args: Mapping[str, Value]) -> list[str]:
+        """The arguments of a kernel, whose parameters are those of the schema in its order."""
+        names = [argument.arg for argument in definition.args.args]
+        with_default = set(names[len(names) - len(definition.args.defaults) :])
+        by_name = {python(parameter.name): parameter for parameter in operator.python.parameters}
+        given = {python(name): value for name, value in args.items()}
+        passed: list[str] = []
+        in_order = True
+        for name in names[1:]:
+            if name in given:
+                text = _as_list(given[name], by_name[name].type)
+            elif name in with_default:
+                in_order = False
+                continue
+            elif by_name[name].default is None:
+                raise NotPortable(f"'{operator.name}' is called without '{name}'")
+            else:
+                value = default_value(by_name[name])
+                text = literal(value)
+                if text.startswith("dtypes."):
+                    text = f"xp.{text.removeprefix('dtypes.')}"
+            passed.append(text if in_order else f"{name}={text}")
+        return passed
+
+    def _given(self, operator: OperatorPlan, args: Mapping[str, Value]) -> Iterator[str]:
+        in_order = True
+        for parameter in operator.python.parameters:
+            value = args.get(parameter.name)
+            if value is None:
+                in_order = False
+                continue
+            text = _as_list(value, parameter.type)
+            yield text if in_order and not parameter.keyword_only else f"{python(parameter.name)}={text}"
+
+    def _operator(self, operator: OperatorPlan) -> Item:
+        """The function of an operator that has no kernel: an expression over elements, a formula, a function."""
+        if operator.compute.elementwise is None and operator.compute.composite is None:
+            for _, function in operator.compute.implementations:
+                if function.module in self.sources.modules:
+                    _, origin = self.sources.modules[function.module]
+                    if origin is Origin.TENSORS:
+                        return self.function(function.module, function.name)
+                    raise NotPortable(f"'{operator.name}' has no kernel over the array API")
+            raise NotPortable(f"'{operator.name}' has no kernel over the array API")
+        return self._made(
+            ("", str(operator.name)),
+            File.OPERATORS,
+            operator.python.function,
+            lambda item: self.writers.operator(self, item, operator),
+        )
+
+    # -- functions of Python
+
+    def function(self, module_name: str, name: str) -> Item:
+        """A function of a module, with what it needs.
+
+        Raises:
+            NotPortable: something that it needs can not be written.
+        """
+        module, origin = self.sources.modules[module_name]
+        file = File.HELPERS if module_name in self.sources.helpers else File.OPERATORS
+
+        def write(item: Item) -> None:
+            item.takes_namespace = origin is Origin.TENSORS or _takes_namespace(module.functions[name])
+            item.text = self.writers.function(self, item, module, module.functions[name], origin)
+
+        return self._made((module_name, name), file, name, write)
+
+    def definition(self, module_name: str, name: str) -> Item:
+        """A class or a constant of a module."""
+        module, origin = self.sources.modules[module_name]
+        file = File.HELPERS if module_name in self.sources.helpers else File.OPERATORS
+
+        def write(item: Item) -> None:
+            item.text = self.writers.definition(self, item, module, module.definitions[name], origin)
+
+        return self._made((module_name, name), file, name, write)
+
+    def _made(self, key: Key, file: File, name: str, write: Callable[[Item], None]) -> Item:
+        if key in self._failed:
+            raise self._failed[key]
+        known = self.items.get(key)
+        if known is not None:
+            return known  # perhaps one that calls itself
+        item = self.items[key] = Item(key, file, self._free(file, name, key))
+        # Known before it is written, for those that call each other.
+        if key[0]:
+            module, origin = self.sources.modules[key[0]]
+            definition = module.functions.get(key[1])
+            item.takes_namespace = definition is not None and (origin is Origin.TENSORS or _takes_namespace(definition))
+        try:
+            write(item)
+        except NotPortable as error:
+            self._failed[key] = error
+            del self.items[key]
+            raise
+        except RecursionError:  # pragma: no cover
+            raise NotPortable(f"'{name}' is too deep") from None
+        return item
+
+    def _free(self, file: File, name: str, key: Key) -> str:
+        taken = self._taken[file]
+        if name in _RESERVED:
+            name += "_"
+        if name in taken and taken[name] != key and key[0]:
+            name = f"{'_' if name.startswith('_') else ''}{key[0].rpartition('.')[2].strip('_')}_{name.lstrip('_')}"
+        while name in taken and taken[name] != key:
+            name += "_"
+        taken[name] = key
+        return name
+
+    # -- what is written
+
+    def reached(self, users: Iterable[Item]) -> Iterator[Item]:
+        """What some functions need, directly or through others, in the order in which it was made."""
+        pending = [key for user in users for key in user.needs]
+        seen = set(pending)
+        while pending:
+            for key in self.items[pending.pop()].needs:
+                if key not in seen:
+                    seen.add(key)
+                    pending.append(key)
+        return (item for key, item in self.items.items() if key in seen)
+
+    def is_whole(self, user: Item) -> NotPortable | None:
+        """Why what a function needs is not all there: a function calls itself through one that failed."""
+        pending = list(user.needs)
+        seen = set(pending)
+        while pending:
+            key = pending.pop()
+            if key not in self.items:
+                return self._failed.get(key, NotPortable(f"'{key[1]}' can not be written"))
+            for each in self.items[key].needs:
+                if each not in seen:
+                    seen.add(each)
+                    pending.append(each)
+        return None
+
+
+_MODULES = {File.OPERATORS: "ops", File.HELPERS: "helpers"}
+_RESERVED = frozenset((
+    "xp", "ops", "helpers", "math", "Array", "DType", "Namespace", "Number", "Any", "conj", "real", "imag",
+    "is_complex", "Sequence", "Spec", "zeros",
+)) - frozenset(("zeros",))  # fmt: skip
+
+
+def whole_expression(plan: ElementwisePlan) -> TypedExpr:
+    """The steps of an operator that is an expression, put together again."""
+    trees: list[TypedExpr] = []
+
+    def of(operand: Operand) -> TypedExpr:
+        return trees[operand.step] if isinstance(operand, Made) else operand
+
+    for step in plan.steps:
+        values = [of(operand) for operand in step.operands]
+        if isinstance(step.call, Conditional):
+            trees.append(replace(step.call, test=values[0], then=values[1], orelse=values[2]))
+        else:
+            names = [name for name, _ in step.call.args]
+            trees.append(replace(step.call, args=tuple(zip(names, values, strict=False))))
+    return trees[-1]
+
+
+def result_annotation(operator: OperatorPlan) -> str:
+    """The annotation of what an operator gives."""
+    returns = [annotation(each.type) for each in operator.schema.returns]
+    return returns[0] if len(returns) == 1 else f"tuple[{', '.join(returns)}]"
+
+
+def annotation(type: object) -> str:
+    """What Python calls a type of schemas."""
+    if isinstance(type, OptionalType):
+        return f"{annotation(type.elem)} | None"
+    if isinstance(type, ListType):
+        return f"Sequence[{annotation(type.elem)}]"
+    return _ANNOTATIONS.get(str(type), "Any")
+
+
+_ANNOTATIONS = {
+    "Tensor": "Array", "Scalar": "Number", "int": "int", "SymInt": "int", "float": "float", "bool": "bool",
+    "SymBool": "bool", "str": "str", "ScalarType": "DType",
+}  # fmt: skip
+
+
+def _as_list(value: Value, type: object) -> str:
+    """One int for a list of them is a tuple."""
+    inner = type.elem if isinstance(type, OptionalType) else type
+    if isinstance(inner, ListType) and inner.elem == INT and value.type == INT:
+        return f"({value.text},)"
+    return value.text
+
+
+def _takes_namespace(definition: ast.FunctionDef) -> bool:
+    return bool(definition.args.args) and definition.args.args[0].arg == "xp"
+
+
+def _short(definition: ast.FunctionDef, args: Mapping[str, Value] | None) -> Value | None:
+    """The body of a kernel that is one expression of the array API over its arguments, each of which it has once."""
+    if args is None or len(definition.body) != 1 or not isinstance(definition.body[0], ast.Return):
+        return None
+    body = definition.body[0].value
+    match body:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="xp")), args=parts, keywords=[]):
+            names = [part.id for part in parts if isinstance(part, ast.Name)]
+            if len(names) == len(parts) and sorted(names) == sorted(args):
+                return Value(call(ast.unparse(body.func), [args[name].text for name in names]))
+        case ast.BinOp(left=left, right=right) if type(body.op) in _BINARY:
+            sign, binding = _BINARY[type(body.op)]
+            operands = [_operand(left, args), _operand(right, args)]
+            used = [part.id for part in (left, right) if isinstance(part, ast.Name)]
+            if None not in operands and sorted(used) == sorted(args):
+                first, second = (operand for operand in operands if operand is not None)
+                return Value(f"{first.within(binding)} {sign} {second.within(Binding(binding + 1))}", None, binding)
+    return None
+
+
+def _operand(node: ast.expr, args: Mapping[str, Value]) -> Value | None:
+    match node:
+        case ast.Name(id=name) if name in args:
+            return args[name]
+        case ast.Constant(value=int() | float() as value):
+            return Value(literal(value))
+    return None
+
+
+_BINARY: Mapping[type[ast.AST], tuple[str, Binding]] = {
+    ast.Add: ("+", Binding.SUM), ast.Sub: ("-", Binding.SUM), ast.Mult: ("*", Binding.PRODUCT),
+    ast.Div: ("/", Binding.PRODUCT),
+}  # fmt: skip
+STANDARD = frozenset(sys.stdlib_module_names)
