@@ -124,8 +124,8 @@ def bump_version(tensor: Tensor) -> None:
         return
     writes[0] += 1
     if len(writes) > 1 and writes[1].guarded:
-        # Whoever wrote, and recorded or not: views that must not change have lost their meaning, and the Nodes of other
-        # views, with the hooks on them, are of what they were before. What is recorded as written gets its new history
+        # Whoever wrote, and recorded or not: views that must not change have lost their meaning, and hooks on other
+        # views, or on their Nodes, are of what they were before. What is recorded as written gets its new history
         # afterwards. But nothing is unclear about a view of no_grad mode that was itself written in this mode: no
         # gradient is asked of it.
         for view in views_over(tensor):
@@ -133,7 +133,7 @@ def bump_version(tensor: Tensor) -> None:
                 _require_grad(view, False)
             elif _kind(view) != "single":
                 _make_stale(view)
-            elif not (view is tensor and grad_mode.enabled):
+            elif _has_hooks(view) and not (view is tensor and grad_mode.enabled):
                 _renew(view)
 
 
@@ -275,6 +275,15 @@ def _renew(view: Tensor) -> None:
     region = Region(root._array, view._array)
     view._edge = new = AsStridedBackward0(root, region.gather, region.scatter, view._array)
     _move_retained(view, old, new)
+
+
+def _has_hooks(view: Tensor) -> bool:
+    """Whether there are hooks on the history of a view, put there through the view or through its `grad_fn`."""
+    node, output_nr = _place_of(view._edge)
+    if not isinstance(node, Node) or node._extra is None:
+        return False
+    extra = node._extra
+    return output_nr in extra.tensor_hooks or bool(extra.hooks) or bool(extra.prehooks)
 
 
 def _place_of(edge: Leaf | Node | OutputEdge | None) -> tuple[Leaf | Node | None, int]:

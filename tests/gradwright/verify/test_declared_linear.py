@@ -43,7 +43,7 @@ def results(out: Any, function: NativeFunction) -> list[gradwright.Tensor]:
 
 
 assert RESULT.plan is not None
-FACTORS = [(operator.source, group) for operator in RESULT.plan.operators for group in operator.factors]
+FACTORS = [(operator.source, group) for operator in RESULT.plan.operators for group in operator.autograd.factors]
 
 
 @pytest.mark.parametrize(("function", "group"), FACTORS, ids=lambda value: str(getattr(value, "name", "")))
