@@ -29,8 +29,7 @@ from codegen.paths import Paths, project_paths  # noqa: E402
 from codegen.plan.kinds import OperatorKind  # noqa: E402
 
 REPORT = ROOT / "docs/reports/upstream-report.md"
-# These are about the generator, or generate for themselves; or hold a ledger, a page and
-# rules of this project's formulas.
+# These are about the generator, generate for themselves, or hold a ledger, a page or rules of this project's formulas.
 LEFT_OUT = (
     "tests/parity/codegen/test_upstream.py", "tests/parity/codegen/test_pipeline_on_pytorch.py",
     "tests/parity/codegen/test_rules_on_torch.py",

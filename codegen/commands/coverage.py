@@ -55,23 +55,24 @@ def _print_emitted(result: Result, paths: Paths, missing: bool, as_json: bool) -
     _, covered = coverage(with_base(result.plan, paths, RULES), paths)
     shown = [each for each in covered if each.missing is not None or not missing]
     if as_json:
-        print(json.dumps([_emitted_fields(each) for each in shown], indent=1))
+        rows = [
+            {"name": str(each.operator.name), "emitted": each.missing is None, "reason": _reason(each)}
+            for each in shown
+        ]
+        print(json.dumps(rows, indent=1))
         return OK
     for each in shown:
-        name, emitted, reason = _emitted_fields(each).values()
-        print("\t".join((str(name), "emitted" if emitted else "missing", str(reason or "-"))))
+        print("\t".join((str(each.operator.name), "missing" if each.missing else "emitted", _reason(each) or "-")))
     count = sum(each.missing is None for each in covered)
     print(f"rules: of {len(covered)} operators with derivatives {count} are emitted", file=sys.stderr)
     return OK
 
 
-def _emitted_fields(covered: Coverage) -> dict[str, object]:
-    reason = None
-    if covered.missing is not None:
-        reason = covered.missing.reason
-        if covered.missing.place is not None:
-            reason += f" ({covered.missing.place.file.path}:{covered.missing.place.line})"
-    return {"name": str(covered.operator.name), "emitted": covered.missing is None, "reason": reason}
+def _reason(covered: Coverage) -> str | None:
+    """Why an operator is missing, and the place of its formula."""
+    if covered.missing is None or covered.missing.place is None:
+        return None if covered.missing is None else covered.missing.reason
+    return f"{covered.missing.reason} ({covered.missing.place.file.path}:{covered.missing.place.line})"
 
 
 def _print_reached(result: Result, key: str, missing: bool, as_json: bool) -> int:

@@ -267,12 +267,17 @@ def fractional_max_pool3d_backward(
     return _unpooled(xp, grad_output, self, indices, 3)
 
 
-def max_unpool2d(xp: Namespace, self: Array, indices: Array, output_size: Sequence[int]) -> Array:
-    outer = tuple(self.shape[:-2])
-    flat = (*outer, math.prod(self.shape[-2:]))
+def _unpool(xp: Namespace, self: Array, indices: Array, output_size: Sequence[int], dims: int) -> Array:
+    """The maxima at the places where they were, counted as if each picture were flat."""
+    outer = tuple(self.shape[:-dims])
+    flat = (*outer, math.prod(self.shape[-dims:]))
     pictures = xp.zeros((*outer, math.prod(output_size)), dtype=self.dtype)
     placed = scatter_src(xp, pictures, -1, xp.reshape(indices, flat), xp.reshape(self, flat))
     return xp.reshape(placed, (*outer, *output_size))
+
+
+def max_unpool2d(xp: Namespace, self: Array, indices: Array, output_size: Sequence[int]) -> Array:
+    return _unpool(xp, self, indices, output_size, 2)
 
 
 def max_unpool3d(
@@ -283,8 +288,4 @@ def max_unpool3d(
     stride: Sequence[int],
     padding: Sequence[int],
 ) -> Array:
-    outer = tuple(self.shape[:-3])
-    flat = (*outer, math.prod(self.shape[-3:]))
-    pictures = xp.zeros((*outer, math.prod(output_size)), dtype=self.dtype)
-    placed = scatter_src(xp, pictures, -1, xp.reshape(indices, flat), xp.reshape(self, flat))
-    return xp.reshape(placed, (*outer, *output_size))
+    return _unpool(xp, self, indices, output_size, 3)
