@@ -8,7 +8,7 @@ tries first.  A target prints plans; it decides nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from codegen.bind.backends import Backend
 from codegen.bind.composites import ResolvedComposite
@@ -21,18 +21,15 @@ from codegen.formula.typed import (
     walk,
 )
 from codegen.paths import BASE
-from codegen.plan.elementwise import direct_kernel, kernel_of, plan_elementwise
-from codegen.plan.forward import plan_forward
 from codegen.plan.names import FunctionNames
 from codegen.plan.node import NodePlan, plan_nodes, takes_number
-from codegen.plan.operator import Expression, Functions, OperatorPlan, plan_autograd, plan_operator
+from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import OptimizerPlan
 from codegen.plan.packet import PacketPlan, plan_packets
+from codegen.plan.planning import OperatorPlanner
 from codegen.plan.signs import SignPlan, plan_signs
 from codegen.rules.checked import Checked
-from codegen.schema.types import (
-    SchemaKind,
-)
+from codegen.schema.types import OperatorName, SchemaKind
 from codegen.words import BUILT_IN_NAMESPACE
 
 
@@ -70,59 +67,41 @@ def make_plan(
         package: that the output is imported as.
         base: the names of functions of operators that there are already.
     """
-    functions, table, linear, namespace = checked.functions, checked.table, checked.linear, checked.namespace
-    kernels, composites = checked.kernels, checked.composites
     by_name = {str(entry.function.name): entry for entry in entries}
-    nodes, keyed = plan_nodes(by_name)
-    names = FunctionNames((function.name for function in functions), base)
-    written = {
-        function.variant_of: nodes.get(str(function.name))
-        for function in functions
-        if function.variant_of is not None and function.schema.kind is SchemaKind.INPLACE
-    }
-    of_tensors = {
-        function.name.base: function.name
-        for function in functions
-        if function.numbers_as_tensors and function.variant_of is None and not takes_number(function.schema)
-    }
-    sources = Functions(kernels, composites, composite_formulas, names)
-    operators = []
-    for function in functions:
-        if function.variant_of is not None:
-            continue
-        name = str(function.name)
-        entry, node = by_name.get(name), nodes.get(name)
-        differentiated = entry is not None and node is not None
-        autograd = plan_autograd(
-            entry,
-            node,
-            written.get(function.name),
-            keyed.get(function.name, ()),
-            plan_forward(entry, table) if entry is not None and node is not None else None,
-            linear.factors(name) if differentiated and name in linear.entries else (),
-        )
-        expression = None
-        if name in elementwise:
-            # With what follows from its expression, such as that it takes real numbers alone.
-            expression = _plan_expression(replace(elementwise[name], function=function), checked, names, package)
-        twin = of_tensors.get(function.name.base) if takes_number(function.schema) else None
-        operators.append(plan_operator(function, autograd, sources, expression, twin))
-    formulas = sum(len(entry.backward) + len(entry.forward) for entry in by_name.values())
-    every = tuple(node for operator in operators for node in operator.autograd.nodes)
-    packets = plan_packets(operators, namespace)
-    signs = plan_signs(packets, operators) if namespace == BUILT_IN_NAMESPACE else ()  # Tensors have theirs
+    nodes, keyed_nodes = plan_nodes(by_name)
+    names = FunctionNames((function.name for function in checked.functions), base)
+    planner = OperatorPlanner(
+        checked, by_name, nodes, keyed_nodes, _inplace_nodes(checked, nodes), composite_formulas, elementwise, names,
+        package, _overloads_of_tensors(checked),
+    )  # fmt: skip
+    operators = tuple(planner.plan(function) for function in checked.functions if function.variant_of is None)
+    packets = plan_packets(operators, checked.namespace)
+    signs = plan_signs(packets, operators) if checked.namespace == BUILT_IN_NAMESPACE else ()  # Tensors have theirs
     trees = [f.tree for entry in by_name.values() for f in (*entry.backward, *entry.forward) if f.tree is not None]
     trees += [each.compute.composite.tree for each in operators if each.compute.composite is not None]
-    return Plan(tuple(operators), every, packets, signs, formulas, _helpers(trees), names, namespace)
+    return Plan(
+        operators, tuple(node for operator in operators for node in operator.autograd.nodes), packets, signs,
+        sum(len(entry.backward) + len(entry.forward) for entry in by_name.values()), _helpers(trees), names,
+        checked.namespace,
+    )  # fmt: skip
 
 
-def _plan_expression(resolved: ResolvedElementwise, checked: Checked, names: FunctionNames, package: str) -> Expression:
-    """The kernel of an operator that is an expression over elements."""
-    steps = plan_elementwise(resolved, checked.table.functions, checked.kernels)
-    direct = direct_kernel(resolved, steps)
-    if direct is not None:
-        return Expression(None, direct)
-    return Expression(steps, kernel_of(resolved, names[resolved.function.name], package))
+def _inplace_nodes(checked: Checked, nodes: Mapping[str, NodePlan]) -> Mapping[OperatorName, NodePlan | None]:
+    """The Nodes of variants in place that have formulas of their own, by the operators that these are of."""
+    return {
+        function.variant_of: nodes.get(str(function.name))
+        for function in checked.functions
+        if function.variant_of is not None and function.schema.kind is SchemaKind.INPLACE
+    }
+
+
+def _overloads_of_tensors(checked: Checked) -> Mapping[str, OperatorName]:
+    """The overloads of two Tensors that PyTorch calls where one is a number, by the names without overloads."""
+    return {
+        function.name.base: function.name
+        for function in checked.functions
+        if function.numbers_as_tensors and function.variant_of is None and not takes_number(function.schema)
+    }
 
 
 def _helpers(trees: Iterable[TypedExpr]) -> tuple[Helper, ...]:

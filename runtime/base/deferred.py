@@ -35,6 +35,10 @@ class DeferredFunction:
         function: Callable[..., Any] = getattr(self.module, self.name)
         return function
 
+    def when_loaded(self, callback: Callable[[], None]) -> None:
+        """Call a function once the module is loaded."""
+        when_loaded(self.module, callback)
+
 
 def deferred(module: ModuleType, name: str, when_ready: Callable[[], None] | None = None) -> Callable[..., Any]:
     """A function of a module; what stands for it, where the module waits.

@@ -40,11 +40,18 @@ Ref find(const char* module, const char* attribute) {
 
 void put(PyObject** slot, Ref value) { Ref old(std::exchange(*slot, value.release())); }
 
+// Whether this stands for a function of a module that waits.
+bool is_deferred(const Ref& function) {
+  static PyObject* const type = find(RUNTIME_NAME("base.deferred"), "DeferredFunction").release();
+  return function && type != nullptr && Py_IS_TYPE(function.get(), reinterpret_cast<PyTypeObject*>(type));
+}
+
 // Called once the module of a name is loaded: the function itself in the place of what stood for it.
 PyObject* take_loaded(PyObject* capsule, PyObject*) {
   const auto* needed = static_cast<const PythonName*>(PyCapsule_GetPointer(capsule, nullptr));
   if (needed == nullptr) return nullptr;
   Ref found = find(needed->module, needed->attribute);
+  if (found && is_deferred(found)) found = Ref(PyObject_CallMethod(found.get(), "load", nullptr));
   if (!found) return nullptr;
   put(needed->slot, std::move(found));
   Py_RETURN_NONE;
@@ -59,16 +66,29 @@ bool may_wait(std::string_view module) {
   return module.substr(0, operators.size()) == operators;
 }
 
-// What a name stands for; of a module that waits, what loads it when it is called (runtime/base/deferred.py).
+// What is called once the module of a name is loaded.
+Ref taker_of(const PythonName& needed) {
+  Ref capsule(PyCapsule_New(const_cast<PythonName*>(&needed), nullptr, nullptr));
+  return Ref(capsule ? PyCFunction_New(&take_loaded_method, capsule.get()) : nullptr);
+}
+
+// What a name stands for; of a module that waits, what loads it when it is called (runtime/base/deferred.py). Generated
+// modules hold such functions of others, which they replace in time, and so does the core.
 Ref find_or_defer(const PythonName& needed) {
-  if (!may_wait(needed.module)) return find(needed.module, needed.attribute);
-  Ref module = find_module(needed.module);
-  if (!module) return module;
-  Ref defer = find(RUNTIME_NAME("base.deferred"), "deferred");
-  Ref capsule(defer ? PyCapsule_New(const_cast<PythonName*>(&needed), nullptr, nullptr) : nullptr);
-  Ref when_ready(capsule ? PyCFunction_New(&take_loaded_method, capsule.get()) : nullptr);
-  if (!when_ready) return Ref();
-  return Ref(PyObject_CallFunction(defer.get(), "OsO", module.get(), needed.attribute, when_ready.get()));
+  const bool waits = may_wait(needed.module);
+  Ref found = waits ? find_module(needed.module) : find(needed.module, needed.attribute);
+  if (!found) return found;
+  if (waits) {
+    Ref defer = find(RUNTIME_NAME("base.deferred"), "deferred"), taker = taker_of(needed);
+    if (!defer || !taker) return Ref();
+    return Ref(PyObject_CallFunction(defer.get(), "OsO", found.get(), needed.attribute, taker.get()));
+  }
+  if (is_deferred(found)) {
+    Ref taker = taker_of(needed);
+    Ref done(taker ? PyObject_CallMethod(found.get(), "when_loaded", "O", taker.get()) : nullptr);
+    if (!done) return Ref();
+  }
+  return found;
 }
 
 // The defaults of a Python function: the last ones of its positional parameters, and those of its keyword-only ones.

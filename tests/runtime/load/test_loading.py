@@ -109,6 +109,25 @@ print(ops.cumprod_default_op.loaded_kernel("CPU").__module__, ops.sin_default_op
     ], done.stderr
 
 
+def test_nobody_calls_what_stands_for_a_function_once_its_module_is_loaded() -> None:
+    """With the core, which calls kernels by the names that generated modules give them, and without it."""
+    done = python(
+        """
+import gradwright as torch
+from runtime.base.deferred import DeferredFunction
+x = torch.ones(4, 4, requires_grad=True)
+calls = (torch.fft.rfft, torch.erf, torch.linalg.svdvals, torch.cumsum)
+def call(): return [f(x, 0) if f is torch.cumsum else f(x) for f in calls]
+call()
+called = []
+DeferredFunction.__call__ = lambda self, *args, **kwargs: called.append(self.name) or self.load()(*args, **kwargs)
+print(len(call()), called)
+""",
+        ROOT,
+    )
+    assert (done.stdout, done.stderr) == ("4 []\n", "")
+
+
 def test_what_is_told_of_a_module_that_is_loaded_already_is_told_at_once() -> None:
     """Another thread may load it between the look at the module and the request."""
     from runtime.base.lazy import when_loaded
