@@ -403,6 +403,24 @@ def hessian(library: Any, scale: Scale) -> Round:
     return timed(f"hessian, {scale.jacobian} inputs", lambda: transformed(x), 3)
 
 
+def written_for_torch(folder: Path) -> Prepare:
+    """Operators that the target torch writes."""
+
+    def prepare(library: Any, scale: Scale) -> Round:
+        from bench import torch_target  # which imports PyTorch
+
+        return torch_target.generated(folder)
+
+    return prepare
+
+
+def by_hand_for_torch(library: Any, scale: Scale) -> Round:
+    """The same as classes that are written by hand."""
+    from bench import torch_target
+
+    return torch_target.by_hand()
+
+
 def workloads(out: Path, scale: Scale) -> list[Workload]:
     """Everything that is measured, in the order of the report; generators write below `out`."""
     whole, gen_autograd = codegen_whole(out / "whole")
@@ -434,6 +452,7 @@ def workloads(out: Path, scale: Scale) -> list[Workload]:
         Workload("jacobian", hessian, most_rounds=15),
         Workload("jacobian by rows", jacobian_by_rows(", row by row"), most_rounds=15),
         Workload("jacobian by rows", hessian_by_rows(", row by row"), most_rounds=15),
+        Workload("operators for PyTorch", written_for_torch(out / "torch"), by_hand_for_torch),
         Workload("import", import_time, most_rounds=7),
         Workload("codegen, own", codegen_own(out / "own"), compared=False, most_rounds=3, warm_up=False),
         Workload("codegen", whole, gen_autograd, most_rounds=3, warm_up=False),

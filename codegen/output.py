@@ -118,7 +118,7 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
     yield from (path for path in others if path is not None)
     generator = Path(__file__).parent
     yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml"), *SCHEMAS.iterdir()))
-    folders = (*TARGETS, "docs", *([RULES] if target == RULES else []))
+    folders = (*TARGETS, "docs", *(() if target in TARGETS else (RULES, target)))
     yield from sorted(path for folder in folders for path in (paths.templates / folder).rglob("*.j2"))
     yield from paths.native_kernels
     if target == CPP:

@@ -38,7 +38,7 @@ from codegen.targets.cpp.own import check_own_kernels
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
-from codegen.words import CPP, RULES
+from codegen.words import TARGETS
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
@@ -191,7 +191,7 @@ def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
 
 def with_base(made: Plan, paths: Paths, target: str) -> Plan:
     """The plan with that of its base, for a target that needs it."""
-    return made if target not in (CPP, RULES) or paths.base is None else replace(made, base=_base_plan())
+    return made if target == TARGETS[0] or paths.base is None else replace(made, base=_base_plan())
 
 
 @functools.cache

@@ -17,7 +17,7 @@ is all that has to be said. The files have their places in the package's folder,
     base               "gradwright"                 the operators that they come beside; "none" for none
     strict             true                         false: operators without a kernel are only declared
     tags               none                         a file with the tags that operators may have, instead of PyTorch's
-    targets            none                         what is emitted besides Python: ["rules"], or nothing
+    targets            none                         what is emitted besides: "rules", "torch", "jax", in a list
     dispatch_keys      none                         backends that it brings: the file of NPU is npu.yaml
 
 Paths are relative to the package's folder; `kernels`, `composites` and `helpers` may be lists.
@@ -36,7 +36,7 @@ from codegen.codes import Code
 from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths, toml_text
 from codegen.source import Diagnostics, SourceFile, Span
-from codegen.words import BUILT_IN_NAMESPACE, RULES, TARGETS, Hint, did_you_mean
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, CPP, Hint, did_you_mean
 
 SCHEMA_VERSION = 1
 BASES = ("gradwright", "none")
@@ -47,7 +47,8 @@ KEYS = (
     "schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", "native", "targets",
     *_FILES, *_PARTS,
 )  # fmt: skip
-PACKAGE_TARGETS = (TARGETS[0], RULES)
+PACKAGE_TARGETS = tuple(each for each in ALL_TARGETS if each != CPP)
+_THERE_ARE = f"there are {', '.join(map(repr, PACKAGE_TARGETS[1:]))}"
 _KEY = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
@@ -172,8 +173,8 @@ class _Table:
             return ()
         for each in targets:
             if each not in PACKAGE_TARGETS:
-                self._error("targets", f"no target '{each}'", did_you_mean(each, PACKAGE_TARGETS) or "there is 'rules'")
-        return tuple(each for each in targets if each != TARGETS[0])
+                self._error("targets", f"no target '{each}'", did_you_mean(each, PACKAGE_TARGETS) or _THERE_ARE)
+        return tuple(each for each in targets if each != PACKAGE_TARGETS[0])
 
     def _native(self, values: Mapping[str, Any], folder: Path) -> Path | None:
         """The folder with C++; None where there is none."""

@@ -18,7 +18,9 @@ TARGETS = ("python", "cpp")
 CPP = "cpp"
 """What the generator emits, in the order in which it says so: packages of codegen/targets."""
 RULES = "rules"
-ALL_TARGETS = (*TARGETS, RULES)
+FRAMEWORKS = ("torch", "jax")
+"""Targets that make the operators of a package those of another framework."""
+ALL_TARGETS = (*TARGETS, RULES, *FRAMEWORKS)
 """With what is emitted where it is asked for alone."""
 
 PROPERTIES = (
@@ -27,6 +29,9 @@ PROPERTIES = (
     "inplace", "out", "inputs", "batching", "native",
 )  # fmt: skip
 """What `verify` proves of an operator: the names of the properties in gradwright/verify/table.py."""
+
+FRAMEWORK_PROPERTIES = (*PROPERTIES, "compiled", "registered")
+"""With what it proves besides of what a target has made of an operator for another framework."""
 
 VARIANTS = ("function", "method")
 

@@ -133,9 +133,10 @@ class _Maker:
         tensor = self.make_T(*shape, **options)
         if self.values != "usual":
             return tensor
-        free = tensor.detach().numpy()
+        detached = tensor.detach()
+        free = (detached.float() if detached.dtype is dtypes.bfloat16 else detached).numpy()
         made = free @ free.conj().swapaxes(-1, -2) / shape[-1] + np.eye(shape[-1], dtype=free.dtype)
-        matrix = wrap(np.asarray(made, free.dtype)).requires_grad_(tensor.requires_grad)
+        matrix = wrap(np.asarray(made, detached.dtype.numpy)).requires_grad_(tensor.requires_grad)
         self.hermitian.append(matrix)
         return matrix
 

@@ -36,6 +36,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.targets",),
         ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),
         ("codegen.targets.rules",),
+        ("codegen.targets.jax", "codegen.targets.torch"),
         ("codegen.output", "codegen.pipeline", "codegen.project", "codegen.messages", "codegen.formatting"),
         ("codegen.commands",),
         ("codegen.__main__",),
@@ -98,6 +99,10 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
     "gradwright.other_devices": (
         frozenset(("gradwright.library",)),
         "the definition of an operator, with its first call",
+    ),
+    "gradwright.verify.table": (
+        frozenset(("gradwright.verify.frameworks.table",)),
+        "the frameworks, whose operators are verified where a target is named",
     ),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
     "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from codegen.inputs import data_folder, root_folder
 from codegen.paths import Paths, find_project, project_paths
+from codegen.words import BUILT_IN_NAMESPACE, FRAMEWORKS
 
 
 def chosen_paths(
@@ -48,6 +50,16 @@ def chosen_paths(
         helpers=arguments.helpers or paths.helpers,
         long_names=arguments.long_names or paths.long_names,
     )
+
+
+def refuse_frameworks(targets: Iterable[str], paths: Paths, parser: argparse.ArgumentParser) -> None:
+    """End the process with a message (status 2) where Gradwright's own operators are asked for as a framework's."""
+    for target in targets:
+        if target in FRAMEWORKS and paths.namespace == BUILT_IN_NAMESPACE:
+            parser.error(
+                f"--target {target} is for the operators of a package, in whose folder it is called: Gradwright's own "
+                "operators are not written for other frameworks"
+            )
 
 
 def _in_checkout() -> bool:

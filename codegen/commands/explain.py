@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from codegen import pipeline
 from codegen.commands.analysis import analyze
-from codegen.commands.chosen import add_files, chosen_paths
+from codegen.commands.chosen import add_files, chosen_paths, refuse_frameworks
 from codegen.commands.codes import is_code, print_page
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.process import ERRORS, OK, USAGE
@@ -18,9 +18,7 @@ from codegen.plan.memory import read_arrays
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.targets.target import TargetError
-from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS, did_you_mean
-
-_LANGUAGES = {"python": "python", "cpp": "cpp", "rules": "python"}  # of targets, as pygments calls them
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, CPP, TARGETS, did_you_mean
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +38,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if is_code(arguments.name):
         return print_page(arguments.name)
     paths = chosen_paths(arguments, parser, about_ours=True)
+    if paths is not None:
+        refuse_frameworks(arguments.target or (), paths, parser)
     result = None if paths is None else analyze(paths, only_operators=True)
     if paths is None or result is None or result.plan is None:
         return ERRORS
@@ -123,4 +123,4 @@ def _print_in_colour(texts: Sequence[tuple[str, Sequence[tuple[str, str]]]]) -> 
             console.print(shown)
         for target, lines in code:
             console.print()
-            console.print(Syntax("", _LANGUAGES.get(target, "text"), theme="ansi_dark").highlight(lines), end="")
+            console.print(Syntax("", CPP if target == CPP else TARGETS[0], theme="ansi_dark").highlight(lines), end="")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegen import output
 from codegen.commands import proofs
-from codegen.commands.chosen import add_files, add_json, chosen_paths
+from codegen.commands.chosen import add_files, add_json, chosen_paths, refuse_frameworks
 from codegen.commands.process import ERRORS, OK, program
 from codegen.paths import Paths
 from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS
@@ -61,6 +63,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         return ERRORS
     in_package = paths.namespace != BUILT_IN_NAMESPACE
     targets = dict.fromkeys(arguments.target or ((*TARGETS[:1], *paths.targets) if in_package else TARGETS))
+    refuse_frameworks(targets, paths, parser)
     if arguments.check or arguments.json:
         return generate(arguments, paths, tuple(targets), started)
     return generate_changed(arguments, paths, tuple(targets), started)
@@ -137,7 +140,7 @@ def _check(
     from codegen.commands.diagnostics import print_diagnostics
 
     stale = [
-        (place.output / name).relative_to(paths.output).as_posix()
+        Path(os.path.relpath(place.output / name, paths.output)).as_posix()
         for place, files in emitted
         for name in output.differences(files, place.output)
     ]

@@ -9,6 +9,7 @@ import keyword
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from codegen.commands.process import OK, USAGE
@@ -18,6 +19,7 @@ from codegen.paths import project_paths
 from codegen.project import SCHEMA_VERSION
 from codegen.targets.environment import environment
 from codegen.version import VERSION
+from codegen.words import FRAMEWORKS
 from codegen.writing import replace_texts
 
 # Names that Gradwright's own packages have.
@@ -27,18 +29,26 @@ _PACKAGE = "package"  # the folder of the templates that becomes the package's o
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="of the package, as it will be imported")
+    parser.add_argument(
+        "--target",
+        action="append",
+        choices=FRAMEWORKS,
+        default=[],
+        help="a framework that has the operators, too, in a module of its own; may be repeated",
+    )
 
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
-    return make_package(arguments.name, Path.cwd())
+    return make_package(arguments.name, Path.cwd(), arguments.target)
 
 
-def make_package(name: str, folder: Path) -> int:
+def make_package(name: str, folder: Path, targets: Sequence[str] = ()) -> int:
     """Write the files of a new project into a folder, and say what comes next.
 
     Args:
         name: of the package, as it will be imported.
         folder: of the project. What is there already is left alone: no file is written then.
+        targets: the frameworks that have the operators as well, of `FRAMEWORKS`.
 
     Returns:
         The exit status: 0, or 2 with the reason on standard error.
@@ -50,7 +60,7 @@ def make_package(name: str, folder: Path) -> int:
             reason = "can not be imported: write letters, digits and underscores"
         print(f"error: '{name}' {reason}", file=sys.stderr)
         return USAGE
-    files = _files(name, _source())
+    files = _files(name, _source(), [each for each in FRAMEWORKS if each in targets])
     present = [path for path in files if (folder / path).exists()]
     if present:
         print(f"error: this folder has {', '.join(sorted(present))} already; nothing was written", file=sys.stderr)
@@ -96,15 +106,25 @@ def _git(*words: str) -> str | None:
     return said.strip() or None
 
 
-def _files(name: str, source: str | None) -> dict[str, str]:
-    """The text of each file, by its path in the project."""
+def _files(name: str, source: str | None, targets: Sequence[str]) -> dict[str, str]:
+    """The text of each file, by its path in the project.
+
+    A folder of templates that has the name of a framework holds files for it alone.
+    """
     templates = project_paths().templates
     env = environment(templates, "init")
     root = templates / "init"
     files = {}
     for path in sorted(root.rglob("*.j2")):
         first, *rest = path.relative_to(root).with_suffix("").parts
-        place = "/".join((name if first == _PACKAGE else first, *rest))
+        if first in FRAMEWORKS:
+            if first not in targets:
+                continue
+            place = "/".join(rest)
+        else:
+            place = "/".join((name if first == _PACKAGE else first, *rest))
         template = env.get_template(path.relative_to(root).as_posix())
-        files[place] = template.render(name=name, version=VERSION, schema_version=SCHEMA_VERSION, source=source)
+        files[place] = template.render(
+            name=name, version=VERSION, schema_version=SCHEMA_VERSION, source=source, targets=targets
+        )
     return files

@@ -30,10 +30,10 @@ from codegen.commands.since import touched
 from codegen.dispatch_keys import CPU
 from codegen.inputs import OUTPUT_VARIABLE, import_folder, root_folder
 from codegen.module_names import name_here
-from codegen.paths import BASE, Paths
+from codegen.paths import BASE, PROJECT_FILE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
-from codegen.words import INTERRUPTED, PROPERTIES
+from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
 from codegen.writing import text_of, write_text
 
 # What is found where nothing is looked at.
@@ -42,14 +42,21 @@ _NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "prope
 _CODES: Mapping[str, Code] = {
     **dict.fromkeys(("forward", "forward_complex", "transposed"), Code.WRONG_TANGENT),
     **dict.fromkeys(("second", "second_complex", "modes"), Code.WRONG_SECOND),
-    **dict.fromkeys(("returns", "saved", "layouts", "inplace", "out", "inputs", "batching", "native"), Code.UNPROVEN),
+    **dict.fromkeys(
+        ("returns", "saved", "layouts", "inplace", "out", "inputs", "batching", "native", "compiled", "registered"),
+        Code.UNPROVEN,
+    ),
 }
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
     parser.add_argument(
-        "--property", action="append", choices=PROPERTIES, metavar="NAME", help="only this one; may be given again"
+        "--property",
+        action="append",
+        choices=FRAMEWORK_PROPERTIES,
+        metavar="NAME",
+        help="only this one; may be given again",
     )
     parser.add_argument(
         "--since", metavar="REV",
@@ -60,6 +67,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--unproven", action="store_true",
         help="only operators whose rules are not proven as they are, by what earlier proofs have left",
     )  # fmt: skip
+    parser.add_argument(
+        "--target", choices=FRAMEWORKS, help="the operators that this target has made for its framework, in its modes"
+    )
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for a browser, of one file")
@@ -77,6 +87,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     of_the_ledger = arguments.ledger or arguments.update_ledger
     if others and of_the_ledger:
         parser.error("the ledger is of the project's own operators")
+    if arguments.target is not None and (others or of_the_ledger or arguments.unproven):
+        parser.error("--target is for the operators of a package, as they are")
     paths = chosen_paths(arguments, parser, about_ours=bool(arguments.operators) and not of_the_ledger)
     if paths is None:
         return ERRORS
@@ -94,7 +106,9 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         print(f"error: {paths.shown(paths.output)} is not what the YAML gives", file=sys.stderr)
         print(f"run: {shlex.join(program())}", file=sys.stderr)
         return ERRORS
-    rules = output.rules(paths) if is_current else {}
+    if arguments.target is not None and not _has_target(arguments.target, paths):
+        return ERRORS
+    rules = output.rules(paths) if is_current and arguments.target is None else {}
     names: Sequence[str] = arguments.operators
     if arguments.since is not None:
         status, names = touched(arguments.since, paths)
@@ -110,6 +124,22 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     return _carry_out(arguments, paths, names, of_others=False, rules=rules)
 
 
+def _has_target(target: str, paths: Paths) -> bool:
+    """Whether what the target makes is there, and is what the YAML gives; else it is said what is not."""
+    if target not in paths.targets:
+        print(
+            f"error: the table [tool.gradwright] of {paths.shown(paths.root / PROJECT_FILE)} has not "
+            f"{target!r} in 'targets'",
+            file=sys.stderr,
+        )
+    elif output.unchanged(paths.for_target(target), target) is None:
+        print(f"error: {paths.shown(paths.for_target(target).output)} is not what the YAML gives", file=sys.stderr)
+        print(f"run: {shlex.join(program())}", file=sys.stderr)
+    else:
+        return True
+    return False
+
+
 def _carry_out(
     arguments: argparse.Namespace,
     paths: Paths,
@@ -121,6 +151,8 @@ def _carry_out(
     options = [*names, *(["--exact"] if chosen else [])]
     for name in arguments.property or ():
         options += ["--property", name]
+    if arguments.target is not None:
+        options += ["--target", arguments.target]
     if arguments.jobs is not None:
         options += ["--jobs", str(arguments.jobs)]
     if arguments.skipped:
@@ -250,7 +282,7 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
     declared = {str(function.name): function for function in functions or ()}
     told: set[str] = set()
     # Gradients first: where one is wrong, what else is wrong may follow from that.
-    ordered = sorted(wrong.items(), key=lambda item: PROPERTIES.index(item[1][0]["property"]))
+    ordered = sorted(wrong.items(), key=lambda item: FRAMEWORK_PROPERTIES.index(item[1][0]["property"]))
     for (operator, argument), group in ordered:
         cell = group[0]
         code = _CODES.get(cell["property"], Code.WRONG_GRADIENT)
@@ -273,7 +305,7 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
             if failure["dtype"]
             else ""
         )
-        others = sorted({each["property"] for each in group[1:]}, key=PROPERTIES.index)
+        others = sorted({each["property"] for each in group[1:]}, key=FRAMEWORK_PROPERTIES.index)
         hint = f"refuted are {', '.join([cell['property'], *others])}" if others else f"refuted is {cell['property']}"
         if failure["dtype"] and failure["again"]:
             hint += f"; again: {failure['again']}"

@@ -25,6 +25,8 @@ from codegen.formula.structure import structure
 from codegen.formula.typed import (
     BOOL,
     INT,
+    NONE,
+    NUMBERS,
     TENSOR,
     Arithmetic,
     Conditional,
@@ -287,11 +289,15 @@ def decided(expr: TypedExpr, known: Mapping[Hashable, bool] = MappingProxyType({
 
 
 def _number(expr: TypedExpr) -> bool | int | float | None:
-    """The value of a number that is written there, or of a comparison of two; None if it is not known."""
+    """The value of a number that is written there, of a comparison of two, or of whether one is there; None if it is
+    not known.
+    """
     match expr:
         case Literal(value=bool() | int() | float()):
             assert isinstance(expr.value, bool | int | float)
             return expr.value
+        case Intrinsic(name="defined", args=(asked,)) if asked.type in (*NUMBERS, NONE):
+            return asked.type != NONE
         case Arithmetic(op=op, operands=(left, right)) if expr.type == BOOL and op in _COMPARISONS:
             first, second = _number(left), _number(right)
             return None if first is None or second is None else _COMPARISONS[op](first, second)

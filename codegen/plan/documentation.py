@@ -45,13 +45,13 @@ def _overload(operator: OperatorPlan) -> OverloadDocumentation:
         operator,
         False,
         str(operator.schema),
-        _about(operator),
+        about(operator),
         operator.autograd.formula_texts if operator.autograd.node is not None else (),
         derivative,
     )
 
 
-def _about(operator: OperatorPlan) -> str:
+def about(operator: OperatorPlan) -> str:
     """What it computes: the formula that it stands for, the first paragraph of its function, or NumPy's function."""
     if operator.compute.composite is not None:
         return f"`{' '.join(operator.compute.composite.text.value.split())}`."

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from codegen.module_names import GENERATED
-from codegen.words import INTERRUPTED
+from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
 from codegen.writing import write_text
 from gradwright.verify import printing
 from gradwright.verify.ledger import Ledger
 from gradwright.verify.results import Status
 from gradwright.verify.running import chosen, operators_of, processors, prove_all
-from gradwright.verify.table import BY_NAME, PROPERTIES
+from gradwright.verify.table import table_of
 
 OK, REFUTED, USAGE = 0, 1, 2
 
@@ -25,6 +25,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Prove, print and write what was asked for; the exit status: 0, 1 (something is wrong), 2 (wrong usage)."""
     parser = _parser()
     arguments = parser.parse_args(argv)
+    table = table_of(arguments.target)
+    unknown = next((name for name in arguments.property or () if name not in table), None)
+    if unknown is not None:
+        parser.error(f"'{unknown}' is no property that is proven {_where(arguments.target)}")
     started = time.perf_counter()
     operators = operators_of(arguments.package)
     try:
@@ -33,17 +37,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error))
     with printing.progress(len(names)) as report:
         properties = [
-            each.name
-            for each in PROPERTIES
-            if each.name in (arguments.property or BY_NAME) and each.name not in (arguments.without or ())
+            name for name in table if name in (arguments.property or table) and name not in (arguments.without or ())
         ]
-        cells = prove_all(arguments.package, names, properties, arguments.jobs, report, arguments.incomplete)
+        cells = prove_all(
+            arguments.package, names, properties, arguments.jobs, report, arguments.incomplete, arguments.target
+        )
     seconds = time.perf_counter() - started
     if arguments.json is not None:
         found = {
             "seconds": round(seconds, 2),
             "summary": printing.summary(cells, seconds),
-            "properties": [{"name": name, "title": BY_NAME[name].title} for name in properties],
+            "properties": [{"name": name, "title": table[name].title} for name in properties],
             "cells": [cell.as_json() for cell in cells],
         }
         text = json.dumps(found, indent=1)
@@ -57,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.skipped:
             printing.print_skipped(cells)
         if str(arguments.json) != "-":
-            printing.print_table(cells, seconds)
+            printing.print_table(cells, seconds, list(table.values()))
     status = REFUTED if any(cell.status is Status.REFUTED for cell in cells) else OK
     if arguments.ledger is not None:
         ledger = Ledger.read(arguments.ledger)
@@ -71,6 +75,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def _where(target: str | None) -> str:
+    return "of the runtime's operators" if target is None else f"of operators of {target}"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m gradwright.verify", description="Proves the derivative rules of generated operators."
@@ -78,8 +86,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="such as mul.Tensor, or mul; default: all")
     parser.add_argument("--exact", action="store_true", help="names are whole ones: mul is not mul.Tensor")
     parser.add_argument("--package", default=GENERATED, help="the generated package that they are in")
-    parser.add_argument("--property", action="append", choices=sorted(BY_NAME), help="may be given again; default: all")
-    parser.add_argument("--without", action="append", choices=sorted(BY_NAME), help="all but this one")
+    parser.add_argument(
+        "--property", action="append", choices=FRAMEWORK_PROPERTIES, help="may be given again; default: all"
+    )
+    parser.add_argument("--without", action="append", choices=FRAMEWORK_PROPERTIES, help="all but this one")
+    parser.add_argument("--target", choices=FRAMEWORKS, help="of the operators as this framework has them")
     parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")

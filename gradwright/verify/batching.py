@@ -69,7 +69,7 @@ def _function(point: Point, varied: list[Tensor]) -> Callable[..., tuple[Tensor,
     return call
 
 
-def _elements(tensor: Tensor, is_definite: bool) -> list[np.ndarray]:
+def batch_elements(tensor: Tensor, is_definite: bool) -> list[np.ndarray]:
     """As many arrays as the batch has elements: the same values in other places, or multiples that stay definite."""
     values = tensor._array
     if is_definite:
@@ -87,7 +87,7 @@ def _compare(point: Point, varied: list[Tensor], in_dim: int) -> None:
     """Vmap over `varied` against a loop, and the gradients of both where there are any."""
     function = _function(point, varied)
     hermitian = {id(tensor) for tensor in point.sample.hermitian}
-    elements = [_elements(tensor, id(tensor) in hermitian) for tensor in varied]
+    elements = [batch_elements(tensor, id(tensor) in hermitian) for tensor in varied]
     rows = [[wrap(column[place].copy()) for column in elements] for place in range(SIZE)]
     dims = [in_dim if tensor.dim() >= in_dim else 0 for tensor in varied]
     batches = [wrap(np.stack(column, dim)) for column, dim in zip(elements, dims, strict=True)]

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from gradwright.verify.property import Property
 from gradwright.verify.results import Cell, Status, again
 from gradwright.verify.table import PROPERTIES
 
@@ -32,7 +33,7 @@ def progress(total: int) -> Iterator[Callable[[int, int], None]]:
         yield report
 
 
-def print_table(cells: Sequence[Cell], seconds: float) -> None:
+def print_table(cells: Sequence[Cell], seconds: float, properties: Sequence[Property] = PROPERTIES) -> None:
     """How many operators have each property."""
     from rich.console import Console
     from rich.table import Table
@@ -44,14 +45,14 @@ def print_table(cells: Sequence[Cell], seconds: float) -> None:
     table = Table("property", "what is proven", *(status.value for status in shown), box=None)
     for column in table.columns[2:]:
         column.justify = "right"
-    for each in PROPERTIES:
+    for each in properties:
         numbers = [counts[each.name, status] for status in shown]
         if any(numbers):
             table.add_row(each.name, each.title, *(str(number) if number else "" for number in numbers))
     if console.is_terminal:
         console.print(table)
     else:
-        for each in PROPERTIES:
+        for each in properties:
             numbers = [counts[each.name, status] for status in shown]
             if any(numbers):
                 print("\t".join([each.name, *(f"{n} {s.value}" for n, s in zip(numbers, shown, strict=True))]))

@@ -6,12 +6,14 @@ import importlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from codegen.module_names import GENERATED
 from gradwright.testing import make_sample
 from gradwright.verify.points import Point, all_tensors, points
+from gradwright.verify.property import Property
 from gradwright.verify.results import Cell, Failure, Inapplicable, Refuted, Status, Undecided
-from gradwright.verify.table import BY_NAME, PROPERTIES, Property
+from gradwright.verify.table import PROPERTIES, table_of
 from runtime.base import dtypes
 from runtime.base.errors import MissingDerivativeError
 from runtime.load.operator_info import OperatorInfo
@@ -39,7 +41,7 @@ def prove(
 
 def _prove(info: OperatorInfo, wanted: Property, until_wrong: bool, incomplete: bool) -> Cell:
     started = time.perf_counter()
-    cell = Cell(info.name, wanted.name, info.package)
+    cell = Cell(info.name, wanted.name, info.package, wanted.target)
     if wanted.applies_to(info):
         given = [point for dtype in wanted.dtypes for point in points(info, dtype)]
         if wanted.check_all is not None:
@@ -50,10 +52,12 @@ def _prove(info: OperatorInfo, wanted: Property, until_wrong: bool, incomplete: 
                 if cell.failures and until_wrong:
                     break
     waived = dict(info.unproven).get(wanted.name)
-    if waived is not None:
+    if waived is not None and wanted.target is None:
         _waive(cell, waived, incomplete)
     if info.convention is not None and wanted.of_values:
         _grant(cell, info.convention, incomplete)
+    if wanted.target is not None:
+        cell.failures = [replace(each, message=f"in {wanted.target}: {each.message}") for each in cell.failures]
     cell.seconds = time.perf_counter() - started
     return cell
 
@@ -121,15 +125,17 @@ def _grant(cell: Cell, reason: str, incomplete: bool) -> None:
         cell.failures = [Failure(1, "", "", message)]
 
 
-def check(operator: str, property: str, sample: str, dtype: str, package: str = GENERATED) -> None:
-    """Look at one property of an operator in one sample.
+def check(
+    operator: str, property: str, sample: str, dtype: str, package: str = GENERATED, target: str | None = None
+) -> None:
+    """Look at one property of an operator in one sample; with a target, of the operator in that framework.
 
     Raises:
         Refuted: it does not hold.
     """
     info = importlib.import_module(f"{package}.registry").OPERATORS[operator]
     made = make_sample(info, sample, getattr(dtypes, dtype))
-    wanted, point = BY_NAME[property], Point(info, made, 1, dtype)
+    wanted, point = table_of(target)[property], Point(info, made, 1, dtype)
     if wanted.check is not None:
         wanted.check(point)
     elif wanted.check_all is not None:

@@ -75,6 +75,7 @@ class Cell:
     operator: str
     name: str  # of the property
     package: str = GENERATED
+    target: str | None = None  # the framework whose operator it is
     checked: int = 0
     failures: list[Failure] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
@@ -124,6 +125,8 @@ def again(cell: Cell, failure: Failure) -> str:
     words = [cell.operator, cell.name, failure.sample, failure.dtype]
     if cell.package != GENERATED:
         words.append(cell.package)
+    if cell.target is not None:
+        words.append(cell.target)
     elsewhere = os.environ.get(OUTPUT_VARIABLE)
     loaded = f"import os; os.environ[{OUTPUT_VARIABLE!r}] = {elsewhere!r}; " if elsewhere else ""
     return f"{loaded}from gradwright.verify import check; check({', '.join(map(repr, words))})"

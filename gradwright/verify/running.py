@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from gradwright.verify.proving import prove
 from gradwright.verify.results import Cell, Status
-from gradwright.verify.table import BY_NAME, PROPERTIES
+from gradwright.verify.table import table_of
 from runtime.load.operator_info import OperatorInfo
 
 # Operators of one task: starting a task takes longer than most proofs.
@@ -57,6 +57,7 @@ def prove_all(
     jobs: int,
     report: Callable[[int, int], None],
     incomplete: bool = False,
+    target: str | None = None,
 ) -> list[Cell]:
     """The cells of some operators, in the order of `names`.
 
@@ -67,10 +68,11 @@ def prove_all(
         jobs: how many processes; with one it is this one.
         report: is told how many operators are done, and how wrong it is so far.
         incomplete: whether what is not implemented is skipped.
+        target: the framework whose operators are meant.
     """
     done = wrong = 0
     found: dict[str, list[Cell]] = {}
-    for cells in _run(package, names, properties, jobs, incomplete):
+    for cells in _run(package, names, properties, jobs, incomplete, target):
         for cell in cells:
             found.setdefault(cell.operator, []).append(cell)
             wrong += cell.status is Status.REFUTED
@@ -80,17 +82,17 @@ def prove_all(
 
 
 def _run(
-    package: str, names: Sequence[str], properties: Sequence[str], jobs: int, incomplete: bool
+    package: str, names: Sequence[str], properties: Sequence[str], jobs: int, incomplete: bool, target: str | None
 ) -> Iterator[list[Cell]]:
     if jobs == 1 or len(names) <= _CHUNK:
-        yield from (prove_some(package, [name], properties, incomplete) for name in names)
+        yield from (prove_some(package, [name], properties, incomplete, target) for name in names)
         return
     # Forked where that is possible: the operators are loaded once.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_when_interrupted) as pool:
         chunks = [names[start : start + _CHUNK] for start in range(0, len(names), _CHUNK)]
-        tasks = [pool.submit(prove_some, package, chunk, properties, incomplete) for chunk in chunks]
+        tasks = [pool.submit(prove_some, package, chunk, properties, incomplete, target) for chunk in chunks]
         try:
             for task in as_completed(tasks):
                 yield task.result()
@@ -105,10 +107,13 @@ def _end_when_interrupted() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def prove_some(package: str, names: Sequence[str], properties: Sequence[str], incomplete: bool = False) -> list[Cell]:
+def prove_some(
+    package: str, names: Sequence[str], properties: Sequence[str], incomplete: bool = False, target: str | None = None
+) -> list[Cell]:
     """The cells of some operators, one after another."""
     operators = operators_of(package)
-    wanted = [BY_NAME[name] for name in properties] or PROPERTIES
+    table = table_of(target)
+    wanted = [table[name] for name in properties] or list(table.values())
     return [cell for name in names for cell in prove(operators[name], wanted, incomplete=incomplete)]
 
 

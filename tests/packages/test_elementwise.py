@@ -60,6 +60,9 @@ FUNCTIONS = """
 
 - func: cubed_by(Tensor self, Scalar rate) -> Tensor
   elementwise: pow(sin(self), 3) * log1p(rate)
+
+- func: eased(Tensor self) -> Tensor
+  elementwise: clamp(self, 0, 1) * clamp(self, 0, 1) * (3 - 2 * clamp(self, 0, 1))
 """
 PROGRAM = """
 import gradwright as g, mylib
@@ -129,6 +132,8 @@ for given, value in ((g.tensor([1.0]), 1j), (g.tensor([1], dtype=g.uint8), 300),
         assert "cannot be converted" in str(error), error
 assert gradcheck(lambda a: cubed_by(a, 0.5), (z,), check_forward_ad=True)
 assert gradgradcheck(lambda a: cubed_by(a, 0.5), (z,))
+points = g.tensor([-1.0, 0.0, 0.5, 1.0, 2.0], dtype=g.float64, requires_grad=True)
+assert g.autograd.grad(g.ops.mylib.eased(points).sum(), points)[0].tolist() == [0.0, 0.0, 1.5, 0.0, 0.0]
 for given in (large, large.reshape(100, 1000).t(), large[::3], large.half(), large.double()):
     wide = given.double()
     assert g.allclose(softsign(given).double(), wide / (1 + abs(wide)), atol=1e-3 if given.dtype == g.half else 1e-6)
@@ -145,6 +150,8 @@ def test_one_line_is_an_operator(project: Project, native: str) -> None:
     assert "self / (1 + abs(self))" in project.generate("explain", "softsign").stdout
     # Linear in a Tensor, an operator is its own derivative.
     assert "grad_output: pass_above(grad, self, slope)" in project.generate("explain", "pass_above").stdout
+    # A number that is written there is there.
+    assert "has_value" not in project.generate("explain", "eased").stdout
     # What one choice has decided is not asked again.
     formula = next(line for line in project.generate("explain", "bounded").stdout.splitlines() if " self: " in line)
     assert [formula.count(name) for name in ("low.has_value()", "high.has_value()")] == [2, 1], formula

@@ -33,6 +33,72 @@ def test_three_commands_lead_to_a_tested_operator(tmp_path: Path) -> None:
     assert "2 passed" in tested.stdout
 
 
+TARGETS = ("torch", "jax")
+
+
+@pytest.fixture
+def of_frameworks(tmp_path: Path) -> Project:
+    """A new project whose operators are for PyTorch and JAX as well; nothing was generated for it."""
+    project = Project(tmp_path, "mylib")
+    made = project.generate("init", "mylib", "--target", "jax", "--target", "torch")
+    assert made.returncode == 0, made.stderr
+    return project
+
+
+def test_frameworks_are_asked_for(of_frameworks: Project) -> None:
+    table = tomllib.loads((of_frameworks.folder / "pyproject.toml").read_text())
+    assert table["tool"]["gradwright"]["targets"] == [*TARGETS]
+    assert table["tool"]["setuptools"]["packages"] == ["mylib", "mylib._generated", "mylib.torch", "mylib.jax"]
+    assert not any("gradwright" in each for each in table["project"]["dependencies"])
+    extras = table["project"]["optional-dependencies"]
+    assert extras["gradwright"] == [f"gradwright>={VERSION}"]
+    assert extras["test"] == ["mylib[gradwright,torch,jax]", "pytest>=8.2"]
+    jobs = yaml.safe_load((of_frameworks.folder / ".github/workflows/ci.yml").read_text())["jobs"]
+    commands = [step.get("run") for step in jobs["test"]["steps"]]
+    for each in TARGETS:
+        assert f"gradwright verify --target {each}" in commands
+        assert [step.get("run") for step in jobs[each]["steps"]][-1] == f"pytest tests/test_{each}.py"
+        assert (of_frameworks.folder / "tests" / f"test_{each}.py").exists()
+        assert f"mylib/{each}/** linguist-generated" in (of_frameworks.folder / ".gitattributes").read_text()
+
+
+def test_one_framework_alone(tmp_path: Path) -> None:
+    assert make_package("mylib", tmp_path, ["torch"]) == 0
+    assert 'targets = ["torch"]\n' in (tmp_path / "pyproject.toml").read_text()
+    assert sorted(file.name for file in (tmp_path / "tests").iterdir()) == ["test_operators.py", "test_torch.py"]
+    assert "jax" not in "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_a_package_with_frameworks_imports_gradwright_when_it_is_asked(of_frameworks: Project) -> None:
+    file = of_frameworks.folder / "pyproject.toml"
+    file.write_text(re.sub(r"^targets = .*\n", "", file.read_text(), flags=re.MULTILINE))  # these take frameworks
+    assert of_frameworks.generate().returncode == 0
+    of_frameworks.file("torch.py").write_text("from mylib import kernels\n")
+    program = """
+import sys
+import mylib, mylib.torch
+from mylib import torch
+assert "gradwright" not in sys.modules and torch is mylib.torch
+assert "squareplus" in dir(mylib)
+from mylib import *
+import gradwright
+assert squareplus(gradwright.zeros(1)).item() == mylib.squareplus(gradwright.zeros(1)).item() == 1
+try:
+    mylib.cubeplus
+except AttributeError as error:
+    print(error)
+"""
+    assert of_frameworks.output(program) == "module 'mylib' has no attribute 'cubeplus'"
+    tested = of_frameworks.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_operators.py")
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_other_targets_are_refused(tmp_path: Path) -> None:
+    finished = Project(tmp_path).generate("init", "mylib", "--target", "cpp")
+    assert finished.returncode == 2
+    assert "invalid choice: 'cpp'" in finished.stderr
+
+
 def test_the_yaml_files_are_formatted(project: Project) -> None:
     assert project.generate("new", "mish2(Tensor self, *, float beta) -> Tensor").returncode == 0
     checked = project.generate("format", "--check")

@@ -163,11 +163,20 @@ class Agreement:
     wrong: list[str] = field(default_factory=list)
 
 
-def compare_all(rules: Mapping[str, Any], convert: Convert, back: Back, dtypes: Callable[[str], Any]) -> Agreement:
-    """Compare every rule in float64, and in complex128 where the operator takes complex numbers."""
+def compare_all(
+    rules: Mapping[str, Any],
+    convert: Convert,
+    back: Back,
+    dtypes: Callable[[str], Any],
+    operators: Mapping[str, OperatorInfo] = OPERATORS,
+) -> Agreement:
+    """Compare every rule in float64, and in complex128 where the operator takes complex numbers.
+
+    The operators are the project's own, or those of a package.
+    """
     found = Agreement()
     for name, rule in rules.items():
-        info = OPERATORS[name]
+        info = operators[name]
         counted, before = found.comparisons, len(found.wrong)
         for dtype, kind in (("float64", "float"), ("complex128", "complex")):
             if kind in info.dtypes:

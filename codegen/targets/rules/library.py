@@ -29,6 +29,9 @@ class File(enum.Enum):
     OPERATORS = "operators"
     HELPERS = "helpers"
     RULES = "rules"
+    # Of a framework alone.
+    FUNCTIONS = "functions"
+    KERNELS = "kernels"
 
 
 Key = tuple[str, str]  # a module and a name in it; "" for what operators are made into
@@ -83,6 +86,25 @@ class Writers:
     operator: Callable[[Library, Item, OperatorPlan], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """What is written for one library alone, in which the operators of a package have functions of their own.
+
+    Attributes:
+        shown: its name.
+        functions: what it has for operators that have no kernel over the array API: text with places for arguments.
+        imports: the names at the start of such text, and the lines that import them.
+        names: the functions of the package's operators, by operator.
+        own: writes the function of an operator of the package.
+    """
+
+    shown: str
+    functions: Mapping[str, str]
+    imports: Mapping[str, str]
+    names: Mapping[str, str]
+    own: Callable[[Library, Item, OperatorPlan], None]
+
+
 class Library:
     """What is written besides rules.
 
@@ -90,12 +112,14 @@ class Library:
         plan: of all operators.
         sources: the Python that they name.
         writers: what writes the text of an item.
+        framework: the library that arrays are of; None: any one with the array API.
     """
 
-    def __init__(self, plan: Plan, sources: Sources, writers: Writers) -> None:
+    def __init__(self, plan: Plan, sources: Sources, writers: Writers, framework: Framework | None = None) -> None:
         self.plan = plan
         self.writers = writers
         self.sources = sources
+        self.framework = framework
         everything = (*plan.operators, *(plan.base.operators if plan.base is not None else ()))
         self.operators = {str(operator.name): operator for operator in reversed(everything)}
         self.by_base: dict[str, list[OperatorPlan]] = {}
@@ -107,6 +131,8 @@ class Library:
         self.items: dict[Key, Item] = {}
         self._failed: dict[Key, NotPortable] = {}
         self._taken: dict[File, dict[str, Key]] = {file: {} for file in File}
+        if framework is not None:
+            self._taken[File.FUNCTIONS] = {framework.names[name]: (OWN, name) for name in self._own}
 
     # -- calls
 
@@ -119,6 +145,12 @@ class Library:
         name = str(operator.name)
         type = result_type(operator.schema)
         values = list(args.values())
+        if self.framework is not None:
+            if name in self._own:
+                own = self.own(operator)
+                return Value(call(self.name(own, user), self._given(operator, args)), type)
+            if not _OF_VALUES.isdisjoint(operator.source.tags):
+                raise NotPortable(f"the shape of what '{name}' gives follows from values, which {NOT_TRACED}")
         if name in _SIGNS and len(values) == 2:
             sign, binding = _SIGNS[name]
             after = Binding(binding + 1) if binding is not Binding.POWER else binding
@@ -136,9 +168,11 @@ class Library:
                 return Value(values[0].text, type, values[0].binding)
             left = f", {args['left'].text}" if "left" in args else ""
             types = {parameter.name: parameter.type for parameter in operator.python.parameters}
-            texts = [_as_list(value, types[each]) for each, value in args.items()]
+            texts = [as_list(value, types[each]) for each, value in args.items()]
             return Value(known.format(*texts, left=left), type)
         kernel = self._kernel(operator)
+        if kernel is None and self.framework is not None and name in self.framework.functions:
+            return Value(self._function_of_framework(operator, args, user), type)
         if kernel is not None:
             module, definition = kernel
             short = _short(definition, self._passed(operator, definition, args))
@@ -159,6 +193,32 @@ class Library:
         return f"{_MODULES[item.file]}.{item.name}"
 
     # -- operators
+
+    def own(self, operator: OperatorPlan) -> Item:
+        """The function of an operator of the package, where a framework has such.
+
+        Raises:
+            NotPortable: it can not be written.
+        """
+        framework = self.framework
+        assert framework is not None
+        name = str(operator.name)
+        return self._made(
+            (OWN, name), File.FUNCTIONS, framework.names[name], lambda item: framework.own(self, item, operator)
+        )
+
+    def _function_of_framework(self, operator: OperatorPlan, args: Mapping[str, Value], user: Item) -> str:
+        framework = self.framework
+        assert framework is not None
+        template = framework.functions[str(operator.name)]
+        user.imports |= {line: None for name, line in framework.imports.items() if template.startswith(f"{name}.")}
+        texts = {}
+        for parameter in operator.python.parameters:
+            if parameter.name in args:
+                texts[parameter.name] = args[parameter.name].text
+            elif parameter.default is not None:
+                texts[parameter.name] = literal(default_value(parameter))
+        return template.format(**texts)
 
     def _kernel(self, operator: OperatorPlan) -> tuple[PythonModule, ast.FunctionDef] | None:
         """The kernel over the array API."""
@@ -194,7 +254,7 @@ class Library:
         in_order = True
         for name in names[1:]:
             if name in given:
-                text = _as_list(given[name], by_name[name].type)
+                text = as_list(given[name], by_name[name].type)
             elif name in with_default:
                 in_order = False
                 continue
@@ -215,7 +275,7 @@ class Library:
             if value is None:
                 in_order = False
                 continue
-            text = _as_list(value, parameter.type)
+            text = as_list(value, parameter.type)
             yield text if in_order and not parameter.keyword_only else f"{python(parameter.name)}={text}"
 
     def _operator(self, operator: OperatorPlan) -> Item:
@@ -226,8 +286,9 @@ class Library:
                     _, origin = self.sources.modules[function.module]
                     if origin is Origin.TENSORS:
                         return self.function(function.module, function.name)
-                    raise NotPortable(f"'{operator.name}' has no kernel over the array API")
-            raise NotPortable(f"'{operator.name}' has no kernel over the array API")
+                    break
+            other = "" if self.framework is None else f", and {self.framework.shown} no function of its kind"
+            raise NotPortable(f"'{operator.name}' has no kernel over the array API{other}")
         return self._made(
             ("", str(operator.name)),
             File.OPERATORS,
@@ -237,6 +298,11 @@ class Library:
 
     # -- functions of Python
 
+    def may_import(self, module: str, item: Item) -> bool:
+        """Whether what is written may import a module: of the standard library, and NumPy where kernels are of it."""
+        root = module.partition(".")[0]
+        return root in STANDARD or (root == "numpy" and item.file is File.KERNELS)
+
     def function(self, module_name: str, name: str) -> Item:
         """A function of a module, with what it needs.
 
@@ -244,7 +310,7 @@ class Library:
             NotPortable: something that it needs can not be written.
         """
         module, origin = self.sources.modules[module_name]
-        file = File.HELPERS if module_name in self.sources.helpers else File.OPERATORS
+        file = self._file(module_name)
 
         def write(item: Item) -> None:
             item.takes_namespace = origin is Origin.TENSORS or _takes_namespace(module.functions[name])
@@ -255,12 +321,20 @@ class Library:
     def definition(self, module_name: str, name: str) -> Item:
         """A class or a constant of a module."""
         module, origin = self.sources.modules[module_name]
-        file = File.HELPERS if module_name in self.sources.helpers else File.OPERATORS
+        file = self._file(module_name)
 
         def write(item: Item) -> None:
             item.text = self.writers.definition(self, item, module, module.definitions[name], origin)
 
         return self._made((module_name, name), file, name, write)
+
+    def _file(self, module_name: str) -> File:
+        """The module that the functions of a module go to."""
+        if module_name in self.sources.helpers:
+            return File.HELPERS
+        of_arrays = self.sources.modules[module_name][1] is Origin.ARRAYS
+        of_numpy = of_arrays and module_name not in self.sources.kernels.values()
+        return File.KERNELS if of_numpy and self.framework is not None else File.OPERATORS
 
     def _made(self, key: Key, file: File, name: str, write: Callable[[Item], None]) -> Item:
         if key in self._failed:
@@ -270,7 +344,7 @@ class Library:
             return known  # perhaps one that calls itself
         item = self.items[key] = Item(key, file, self._free(file, name, key))
         # Known before it is written, for those that call each other.
-        if key[0]:
+        if key[0] in self.sources.modules:
             module, origin = self.sources.modules[key[0]]
             definition = module.functions.get(key[1])
             item.takes_namespace = definition is not None and (origin is Origin.TENSORS or _takes_namespace(definition))
@@ -284,11 +358,15 @@ class Library:
             raise NotPortable(f"'{name}' is too deep") from None
         return item
 
+    def free(self, name: str, key: Key) -> str:
+        """A name for what an operator of the package has besides its function."""
+        return self._free(File.FUNCTIONS, name, key)
+
     def _free(self, file: File, name: str, key: Key) -> str:
         taken = self._taken[file]
-        if name in _RESERVED:
+        if name in RESERVED:
             name += "_"
-        if name in taken and taken[name] != key and key[0]:
+        if name in taken and taken[name] != key and key[0] in self.sources.modules:
             name = f"{'_' if name.startswith('_') else ''}{key[0].rpartition('.')[2].strip('_')}_{name.lstrip('_')}"
         while name in taken and taken[name] != key:
             name += "_"
@@ -323,11 +401,14 @@ class Library:
         return None
 
 
-_MODULES = {File.OPERATORS: "ops", File.HELPERS: "helpers"}
-_RESERVED = frozenset((
-    "xp", "ops", "helpers", "math", "Array", "DType", "Namespace", "Number", "Any", "conj", "real", "imag",
-    "is_complex", "Sequence", "Spec", "zeros",
-)) - frozenset(("zeros",))  # fmt: skip
+_MODULES = {File.OPERATORS: "ops", File.HELPERS: "helpers", File.FUNCTIONS: "functions", File.KERNELS: "kernels"}
+OWN = "own"  # the place of a module in the key of an operator of the package
+_OF_VALUES = frozenset(("data_dependent_output", "dynamic_output_shape"))
+NOT_TRACED = "are not known when a function is traced"
+RESERVED = frozenset((
+    "xp", "ops", "helpers", "functions", "kernels", "math", "Array", "DType", "Namespace", "Number", "Any", "conj",
+    "real", "imag", "is_complex", "Sequence", "Spec",
+))  # fmt: skip
 
 
 def whole_expression(plan: ElementwisePlan) -> TypedExpr:
@@ -368,7 +449,7 @@ _ANNOTATIONS = {
 }  # fmt: skip
 
 
-def _as_list(value: Value, type: object) -> str:
+def as_list(value: Value, type: object) -> str:
     """One int for a list of them is a tuple."""
     inner = type.elem if isinstance(type, OptionalType) else type
     if isinstance(inner, ListType) and inner.elem == INT and value.type == INT:

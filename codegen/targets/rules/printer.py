@@ -35,7 +35,8 @@ from codegen.targets.rules.values import Binding, NotPortable, Value
 WORDS = frozenset((
     "xp", "ops", "helpers", "math", "saved", "needs", "grad", "grads", "mask", "each", "out", "conj", "real", "imag",
     "is_complex", "zeros", "spec_of", "as_gradient", "as_tangent", "namespace", "tuple", "len", "bool", "float", "int",
-    "complex", "abs", "enumerate", "isinstance", "any",
+    "complex", "abs", "enumerate", "isinstance", "any", "functions", "kernels", "jax", "jnp", "np", "primals",
+    "tangents", "special", "linalg", "lax",
 ))  # fmt: skip
 
 _INTRINSICS = {

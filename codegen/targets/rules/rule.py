@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import TypedExpr, Variable, VariableKind, walk
+from codegen.plan.forward import ForwardPlan
 from codegen.plan.kinds import SavedKind
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan
@@ -21,13 +22,15 @@ from codegen.targets.rules.printer import TreePrinter, argument, parameters_of
 from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import wrapped
 
+_LONG = 70  # of names that are assigned
+
 
 @dataclass(frozen=True, slots=True)
 class RuleView:
     """What the template prints of an operator."""
 
     name: str
-    schema: str
+    schema: str  # as a comment
     functions: tuple[str, ...]
     entry: str
     item: Item
@@ -44,7 +47,7 @@ def rule_view(operator: OperatorPlan, library: Library) -> RuleView:
     if not operator.autograd.differentiable:
         raise NotPortable("none of its gradients is implemented", _place(operator))
     item = Item(("rules", str(operator.name)), File.RULES, operator.python.function)
-    writer = _Writer(operator, node, library, item)
+    writer = RuleWriter(operator, node, library, item)
     functions = [writer.save(), writer.vjp()]
     jvp = writer.jvp()
     names = [f"save_{operator.python.function}", f"vjp_{operator.python.function}"]
@@ -58,30 +61,42 @@ def rule_view(operator: OperatorPlan, library: Library) -> RuleView:
     results = tuple(node.outputs)
     parts = [literal(str(operator.schema)), literal(inputs), literal(results), *names]
     entry = wrapped(f"    {literal(str(operator.name))}: Rule({', '.join(parts)}),")
-    return RuleView(str(operator.name), str(operator.schema), tuple(map(wrapped, functions)), entry, item)
+    return RuleView(str(operator.name), wrapped(f"# {operator.schema}"), tuple(map(wrapped, functions)), entry, item)
 
 
 def _place(operator: OperatorPlan) -> Span | None:
     return operator.autograd.formulas[0][0].span() if operator.autograd.formulas else None
 
 
-class _Writer:
-    """Writes the functions of one rule."""
+class RuleWriter:
+    """Writes the functions of one rule.
 
-    def __init__(self, operator: OperatorPlan, node: NodePlan, library: Library, item: Item) -> None:
+    Args:
+        operator: the operator.
+        node: what is planned of its gradients.
+        library: what is called.
+        item: what is written.
+        selects: whether gradients may be left out that nobody asks for, and those of results may not be there.
+    """
+
+    def __init__(
+        self, operator: OperatorPlan, node: NodePlan, library: Library, item: Item, selects: bool = True
+    ) -> None:
         self.operator = operator
         self.node = node
         self.library = library
         self.item = item
-        self.printer = TreePrinter(library, item)
+        self.selects = selects
         self.several = len(node.edges) > 1
         self.materialized = sorted({index for gradient in node.gradients for index in gradient.materialize})
+        if not selects:
+            self.materialized = []
 
     # -- what is kept
 
-    def save(self) -> str:
-        """The function that keeps what `vjp` needs."""
-        operator, node = self.operator, self.node
+    def kept(self) -> str:
+        """The expression of what `vjp` needs."""
+        node = self.node
         arrays: list[str] = []
         values: list[str] = []
         for variable in node.saved:
@@ -89,8 +104,13 @@ class _Writer:
             (values if variable.kind is SavedKind.VALUE else arrays).append(text)
         values += [self._spec(edge) for edge in node.edges]
         values += [f"spec_of({self._result(node.outputs[index])})" for index in self.materialized]
+        return f"Saved({tuple_of(arrays)}, {tuple_of(values)})"
+
+    def save(self) -> str:
+        """The function that keeps what `vjp` needs."""
+        operator = self.operator
         out = Lines()
-        body = f"return Saved({tuple_of(arrays)}, {tuple_of(values)})"
+        body = f"return {self.kept()}"
         if "xp" in _words(body):
             out.add(f"xp = namespace({self._first_array()})")
         out.add(body)
@@ -124,7 +144,7 @@ class _Writer:
         else:
             text = self._value(variable.expr)
         needing = self.node.edges_needing(variable)
-        if not needing:
+        if not needing or not self.selects:
             return text
         return choice(text, any_of([f"needs[{self.node.edges.index(edge)}]" for edge in needing]), "None")
 
@@ -150,12 +170,23 @@ class _Writer:
         """The function of the gradients."""
         node, operator = self.node, self.operator
         out = Lines()
-        gradients = [_gradient(edge) for edge in node.edges]
         out.add(docstring(f"The gradient of {', '.join(edge.name for edge in node.edges)}."))
         if node.single:
             out.add("xp = namespace(grad)")
         else:
             out.add("xp = namespace(*grads)")
+        gradients = self.gradients(out)
+        out.add(f"return {tuple_of(gradients)}")
+        grads = "grad: Array" if node.single else "grads: Sequence[Array | None]"
+        head = function_head(
+            f"vjp_{operator.python.function}", ["saved: Saved", grads, *self._needs_parameter()], "Gradients"
+        )
+        return f"{head}\n{out.text}"
+
+    def gradients(self, out: Lines) -> list[str]:
+        """The statements that compute the gradients from `saved` and `grad` or `grads`, and their names."""
+        node = self.node
+        gradients = [gradient_name(edge) for edge in node.edges]
         arrays = [variable for variable in node.saved if variable.kind is not SavedKind.VALUE]
         values = [argument(variable.name) for variable in node.saved if variable.kind is SavedKind.VALUE]
         values += [f"{argument(edge.name)}_spec" for edge in node.edges]
@@ -167,47 +198,48 @@ class _Writer:
         names = ["grad"] if node.single else [f"grad_{index}" for index in range(len(node.outputs))]
         if not node.single and not node.dynamic:
             out.add(f"{tuple_of_targets(names)} = grads")
-        conditional = self.several or not node.single
-        if conditional:
-            out.add(f"{' = '.join(gradients)} = None")
+        if self.selects and (self.several or not node.single):
+            chain = " = ".join(gradients)
+            out.add(*(f"{each} = None" for each in ([chain] if len(chain) <= _LONG else gradients)))
         for gradient in node.gradients:
             self._gradient(gradient, out)
-        out.add(f"return {tuple_of(gradients)}")
-        grads = "grad: Array" if node.single else "grads: Sequence[Array | None]"
-        head = function_head(
-            f"vjp_{operator.python.function}", ["saved: Saved", grads, *self._needs_parameter()], "Gradients"
-        )
-        return f"{head}\n{out.text}"
+        return gradients
 
     def _gradient(self, gradient: GradientPlan, out: Lines) -> None:
         node = self.node
         conditions = []
-        if len(node.edges) > len(gradient.edges):
+        if self.selects and len(node.edges) > len(gradient.edges):
             conditions.append(any_of([f"needs[{index}]" for index in gradient.edges]))
-        if gradient.reads and not node.single and not node.dynamic:
+        if self.selects and gradient.reads and not node.single and not node.dynamic:
             conditions.append(any_of([f"grad_{index} is not None" for index in gradient.reads]))
         with out.when(conditions):
             out.comment(gradient.source)
             if gradient.tree is None:
+                if not self.selects:  # it is refused where the function is called
+                    out.add(f"{' = '.join(gradient_name(node.edges[index]) for index in gradient.edges)} = None")
+                    return
                 text = f"the derivative of '{gradient.reason}' for '{gradient.names[0]}' is not implemented"
                 out.add(f"raise NotImplementedError({literal(text)})")
                 return
-            for index in gradient.materialize:
+            for index in gradient.materialize if self.selects else ():
                 self.item.imports["zeros"] = None
                 name = f"grad_{index}"
                 out.add(f"defined_{index} = zeros(xp, grad_{index}_spec) if {name} is None else {name}")
             uses = {part.kind for part in walk(gradient.tree) if isinstance(part, Variable)}
             if VariableKind.MASK in uses:
-                wanted = [f"needs[{index}]" if len(gradient.edges) > 1 else "True" for index in gradient.edges]
+                wanted = [
+                    f"needs[{index}]" if self.selects and len(gradient.edges) > 1 else "True"
+                    for index in gradient.edges
+                ]
                 out.add(f"mask = {tuple_of(wanted)}")
             text = self._formula(gradient, out)
             edges = [node.edges[index] for index in gradient.edges]
             if len(edges) == 1:
-                out.add(f"{_gradient(edges[0])} = {self._fitted(edges[0], text)}")
+                out.add(f"{gradient_name(edges[0])} = {self._fitted(edges[0], text)}")
                 return
-            out.add(f"{', '.join(map(_gradient, edges))} = {text}")
+            out.add(f"{tuple_of_targets(list(map(gradient_name, edges)))} = {text}")
             for edge in edges:
-                out.add(f"{_gradient(edge)} = {self._fitted(edge, _gradient(edge))}")
+                out.add(f"{gradient_name(edge)} = {self._fitted(edge, gradient_name(edge))}")
 
     def _formula(self, gradient: GradientPlan, out: Lines) -> str:
         node = self.node
@@ -220,7 +252,7 @@ class _Writer:
                         return f"grads[{part.index}]"
                     return "grad" if node.single else f"grad_{part.index}"
                 case VariableKind.GRAD_OR_ZEROS:
-                    return f"defined_{part.index}"
+                    return f"{'defined' if self.selects else 'grad'}_{part.index}"
                 case VariableKind.GRADS:
                     return "grads"
                 case VariableKind.MASK:
@@ -256,12 +288,24 @@ class _Writer:
         out = Lines()
         out.add(docstring(f"The tangent of {'the result' if count == 1 else 'each result'}."))
         out.add(f"xp = namespace({self._first_array()})")
-        used = {
-            part.name: part.index
-            for formula in forward.formulas
-            for part in walk(formula.tree)
-            if isinstance(part, Variable) and part.kind is VariableKind.OUTPUT
-        }
+        self._tangents_given(forward, out)
+        parts = self.tangents(forward, out)
+        out.add(f"return {parts[0] if count == 1 else tuple_of(parts)}")
+        tangents = [
+            f"{argument(tangent.name)}_t: {'Sequence[Array | None] | None' if tangent.is_list else 'Array | None'}"
+            for tangent in forward.tangents
+        ]
+        plain = [text.partition(" = ")[0] for text in parameters_of(operator) if text != "*"]
+        returns = "Array | None" if count == 1 else "tuple[Array | None, ...]"
+        if isinstance(operator.schema.returns[0].type, ListType):
+            returns = "Sequence[Array | None]"
+        head = function_head(
+            f"jvp_{operator.python.function}", [f"out: {self._out_annotation()}", *plain, *tangents], returns
+        )
+        return f"{head}\n{out.text}"
+
+    def _tangents_given(self, forward: ForwardPlan, out: Lines) -> None:
+        """Statements that put zeros in the place of tangents that are not there."""
         read = {
             part.name
             for formula in forward.formulas
@@ -278,6 +322,16 @@ class _Writer:
             else:
                 self.item.imports["tangent_of"] = None
                 out.add(f"{name}_t = tangent_of(xp, {name}_t, {name})")
+
+    def tangents(self, forward: ForwardPlan, out: Lines) -> list[str]:
+        """The statements that compute the tangents, and for each result its tangent, or None."""
+        count = len(self.operator.schema.returns)
+        used = {
+            part.name: part.index
+            for formula in forward.formulas
+            for part in walk(formula.tree)
+            if isinstance(part, Variable) and part.kind is VariableKind.OUTPUT
+        }
         for name, index in used.items():
             out.add(f"{argument(name)} = {self._result(index)}")
         parts = ["None"] * count
@@ -304,19 +358,7 @@ class _Writer:
                 out.add(f"{', '.join(f'tangent_{index}' for index in formula.outputs)} = {text}")
                 for index in formula.outputs:
                     parts[index] = self._tangent(f"tangent_{index}", index)
-        out.add(f"return {parts[0] if count == 1 else tuple_of(parts)}")
-        tangents = [
-            f"{argument(tangent.name)}_t: {'Sequence[Array | None] | None' if tangent.is_list else 'Array | None'}"
-            for tangent in forward.tangents
-        ]
-        plain = [text.partition(" = ")[0] for text in parameters_of(operator) if text != "*"]
-        returns = "Array | None" if count == 1 else "tuple[Array | None, ...]"
-        if isinstance(operator.schema.returns[0].type, ListType):
-            returns = "Sequence[Array | None]"
-        head = function_head(
-            f"jvp_{operator.python.function}", [f"out: {self._out_annotation()}", *plain, *tangents], returns
-        )
-        return f"{head}\n{out.text}"
+        return parts
 
     def _tangent(self, text: str, index: int) -> str:
         function = "as_tangent"
@@ -334,11 +376,15 @@ def _in_order(operator: OperatorPlan) -> list[str]:
 
 
 def tuple_of_targets(names: Sequence[str]) -> str:
-    """The left side of an assignment of a tuple."""
-    return f"({names[0]},)" if len(names) == 1 else ", ".join(names)
+    """The left side of an assignment of a tuple; one that is long stands in brackets, at which it is broken."""
+    joined = ", ".join(names)
+    if len(names) == 1:
+        return f"({joined},)"
+    return f"({joined})" if len(joined) > _LONG else joined
 
 
-def _gradient(edge: EdgePlan) -> str:
+def gradient_name(edge: EdgePlan) -> str:
+    """The variable of a gradient."""
     return f"{argument(edge.name)}_gradient"
 
 

@@ -22,7 +22,7 @@ from codegen.targets.target import TargetError
 from codegen.words import BUILT_IN_NAMESPACE
 
 name = "rules"
-_WRITERS = Writers(write_function, write_definition, write_operator)
+WRITERS = Writers(write_function, write_definition, write_operator)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Coverage:
 
 def coverage(plan: Plan, paths: Paths) -> tuple[Library, Sequence[Coverage]]:
     """What of all operators with derivatives can be written, and the functions that this needs."""
-    library = Library(plan, read_sources(paths), _WRITERS)
+    library = Library(plan, read_sources(paths), WRITERS)
     return library, tuple(
         _covered(operator, library) for operator in plan.operators if operator.autograd.node is not None
     )
@@ -64,7 +64,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         yield (
             f"{file.value}.py",
             env.get_template(f"{file.value}.py.j2").render(
-                items=[wrapped(item.text) for item in _in_order(functions)], **_imports(functions)
+                items=[wrapped(item.text) for item in in_order(functions)], **_imports(functions)
             ),
         )
     yield "rules.py", env.get_template("rules.py.j2").render(rules=rules, **_imports([rule.item for rule in rules]))
@@ -84,7 +84,7 @@ def _refuse(covered: Sequence[Coverage]) -> None:
         raise TargetError(diagnostics)
 
 
-def _in_order(items: Sequence[Item]) -> Sequence[Item]:
+def in_order(items: Sequence[Item]) -> Sequence[Item]:
     """Classes and constants before the functions, each after what it needs."""
     by_key = {item.key: item for item in items}
     ordered: dict[object, Item] = {}
@@ -121,7 +121,7 @@ def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     """The functions of one operator, or why there are none."""
     if operator.autograd.node is None:
         return f"'{operator.name}' has no derivative of its own"
-    covered = _covered(operator, Library(plan, read_sources(paths), _WRITERS))
+    covered = _covered(operator, Library(plan, read_sources(paths), WRITERS))
     _refuse([covered])
     assert covered.rule is not None
     return "\n\n\n".join(covered.rule.functions)

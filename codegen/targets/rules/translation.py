@@ -32,7 +32,7 @@ from codegen.schema.types import ListType, OptionalType
 from codegen.source import SourceFile
 from codegen.targets.python.code import call
 from codegen.targets.rules.calls import chosen
-from codegen.targets.rules.library import STANDARD, Item, Library
+from codegen.targets.rules.library import NOT_TRACED, File, Item, Library
 from codegen.targets.rules.printer import decided
 from codegen.targets.rules.sources import Origin, extent, segment
 from codegen.targets.rules.values import Binding, NotPortable, Value
@@ -108,7 +108,13 @@ class Translator:
         self.item = item
         self.module = module
         self.over_tensors = origin is Origin.TENSORS
+        self.of_numpy = item.file is File.KERNELS  # NumPy's arrays, which may be written
         self.types: dict[str, ValueType | None] = {}
+
+    def known(self, node: ast.AST, value: Value) -> None:
+        """Refuse a Tensor whose values are asked for, where a framework traces functions without them."""
+        if self.library.framework is not None and self.over_tensors and value.type == TENSOR:
+            raise self.missing(node, f"values of a Tensor are asked for, which {NOT_TRACED}")
 
     def missing(self, node: ast.AST, reason: str) -> NotPortable:
         """The error of what can not be written."""
@@ -117,14 +123,19 @@ class Translator:
 
     def function(self, definition: ast.FunctionDef) -> str:
         """The whole text."""
+        decorators = ""
         for decorator in definition.decorator_list:
             name = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if not (isinstance(name, ast.Name) and name.id in _DECORATORS):
+            if isinstance(name, ast.Name) and name.id in _DECORATORS:
+                continue
+            if self.of_numpy:
+                decorators += f"@{self.expression(decorator).text}\n"
+            else:
                 raise self.missing(decorator, f"'{definition.name}' has the decorator '{ast.unparse(decorator)}'")
         self._bind_locals(definition)
         head = self._head(definition)
         body = "".join(self._body(definition.body, "    "))
-        return f"{head}\n{body}".rstrip("\n")
+        return f"{decorators}{head}\n{body}".rstrip("\n")
 
     def _head(self, definition: ast.FunctionDef) -> str:
         arguments = definition.args
@@ -164,8 +175,8 @@ class Translator:
         if name in _KNOWN:
             return name
         origin = self.module.imports.get(name)
-        if origin is not None and origin[0].partition(".")[0] in STANDARD and origin[1] is not None:
-            self.item.imports[f"from {origin[0]} import {origin[1]}"] = None
+        if origin is not None and self.library.may_import(origin[0], self.item):
+            self.item.imports[_import_line(name, *origin)] = None
             return name
         if name in self.module.definitions:
             if name in self.module.functions or isinstance(self.module.definitions[name], ast.ClassDef):
@@ -240,7 +251,7 @@ class Translator:
                     self.types[target.id] = TENSOR
                     return f"{target.id} = {target.id} {sign} {value.within(Binding(binding + 1))}"
                 return self._spliced(node, {node.value: value.text})
-            case ast.AugAssign():
+            case ast.AugAssign() if not self.of_numpy:
                 raise self.missing(node, "a Tensor is written in place")
             case ast.For():
                 source = self.expression(node.iter)
@@ -253,17 +264,21 @@ class Translator:
             case ast.Expr(value=ast.Constant(value=str())):
                 return segment(self.module, node)
         edits = {}
-        for child in ast.iter_child_nodes(node):
+        decorators = node.decorator_list if isinstance(node, ast.ClassDef) else []  # which stand before it
+        for child in _children(node):
+            if child in decorators:
+                continue
+            if isinstance(child, ast.withitem | ast.excepthandler | ast.match_case) and not self.of_numpy:
+                raise self.missing(node, f"a statement '{type_of(node).__name__.lower()}'")
             if isinstance(child, ast.expr):
                 edits[child] = self.expression(child).text
             elif isinstance(child, ast.stmt):
                 edits[child] = self.statement(child)
-            elif isinstance(child, ast.withitem | ast.excepthandler | ast.match_case):
-                raise self.missing(node, f"a statement '{type_of(node).__name__.lower()}'")
         return self._spliced(node, edits)
 
     def _if(self, node: ast.If) -> str:
         test = self.expression(node.test)
+        self.known(node.test, test)
         if test.constant is not None:
             kept = node.body if test.constant else node.orelse
             if not kept:
@@ -341,7 +356,7 @@ class Translator:
             if receiver.type is None or conversion_cost(receiver.type, TENSOR) is not None:
                 raise self.missing(node, "a Tensor is written in place")
             return f"{receiver.text}[{self._index(node.slice)}]"
-        if isinstance(node, ast.Attribute):
+        if isinstance(node, ast.Attribute) and not self.of_numpy:
             raise self.missing(node, "an attribute is written")
         return segment(self.module, node)
 
@@ -451,6 +466,9 @@ class Translator:
                     children = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
                     edits = {child: self.expression(child).text for child in children}
                     return Value(self._spliced(node, edits), None)
+        if self.of_numpy:
+            edits = {child: self.expression(child).text for child in _children(node) if isinstance(child, ast.expr)}
+            return Value(self._spliced(node, edits), None, Binding.CHOICE)
         raise self.missing(node, f"an expression '{type_of(node).__name__}'")
 
     def _text(self, node: ast.JoinedStr) -> Value:
@@ -518,11 +536,8 @@ class Translator:
 
     def _imported(self, node: ast.expr, name: str, origin: tuple[str, str | None]) -> Value:
         module, original = origin
-        if module.partition(".")[0] in STANDARD:
-            line = f"import {module}" if original is None else f"from {module} import {original}"
-            if original is not None and original != name:
-                line += f" as {name}"
-            self.item.imports[line] = None
+        if self.library.may_import(module, self.item):
+            self.item.imports[_import_line(name, module, original)] = None
             return Value(name, FLOAT if module == "math" and original in ("inf", "pi", "nan") else None)
         if original is not None and module in self.library.sources.modules:
             other, _ = self.library.sources.modules[module]
@@ -535,6 +550,8 @@ class Translator:
     def _binary(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
         sign, binding = _SIGNS.get(type_of(node.op), ("", Binding.CALL))
+        if not sign and self.of_numpy:
+            return Value(self._spliced(node, {node.left: left.text, node.right: right.text}), None, Binding.OR)
         if not sign:
             raise self.missing(node, "a shift of bits")
         left_binding = Binding(binding + 1) if binding is Binding.POWER else binding
@@ -563,6 +580,7 @@ class Translator:
 
     def _choice(self, node: ast.IfExp) -> Value:
         test = self.expression(node.test)
+        self.known(node.test, test)
         holds, fails = self._narrowed(node.test)
         known = dict(self.types)
         self.types = known | holds
@@ -608,8 +626,8 @@ class Translator:
                     return Value("True", BOOL, constant=True)
                 if full == "runtime.base.dtypes":
                     return Value(f"xp.{name}", DTYPE)
-                if full.partition(".")[0] in STANDARD:
-                    self.item.imports[f"import {full}"] = None
+                if self.library.may_import(full, self.item):
+                    self.item.imports[_import_line(node.value.id, *origin)] = None
                     return Value(f"{node.value.id}.{name}", FLOAT if full == "math" else None)
                 if full in self.library.sources.modules:
                     return self._of_module(node, full, name)
@@ -669,6 +687,8 @@ class Translator:
         while isinstance(inner, ast.Attribute):
             names.insert(0, inner.attr)
             inner = inner.value
+        if len(names) > 1 and names[0] == self.library.plan.namespace:
+            del names[0]
         if not isinstance(inner, ast.Name) or inner.id in self.types or self.module.imports.get(inner.id) not in _OPS:
             return None
         if len(names) == 1:
@@ -726,6 +746,7 @@ class Translator:
             place = self.expression(node.args[0]).text
             return Value(f"{receiver.within(Binding.CALL)}.shape[{place}]", INT)
         if name == "item":
+            self.known(node, Value("", TENSOR))
             return Value(f"{receiver.within(Binding.CALL)}.item()", SCALAR)
         if name == "tolist":
             raise self.missing(node, "values are taken out of a Tensor")
@@ -755,6 +776,8 @@ class Translator:
             known = _FUNCTIONS.get(key)
             if known is not None:
                 args = [self.expression(each) for each in node.args]
+                if "bool(" in known[0]:
+                    self.known(node, args[0])
                 text = known[0].format(*[arg.text for arg in args])
                 return Value(text, known[1], constant=True if text == "True" else None)
             module, name = key
@@ -794,6 +817,8 @@ class Translator:
 
     def _type_of_call(self, node: ast.Call, called: str) -> ValueType | None:
         first = self.expression(node.args[0]).type if node.args else None
+        if called in ("bool", "int", "float", "complex") and first == TENSOR:
+            self.known(node, Value("", first))
         if called in ("len", "int", "round") or called.removeprefix("math.") in _MATH_INTS:
             return INT
         if called in ("isinstance", "bool", "any", "all"):
@@ -860,6 +885,20 @@ def _type_of_constant(value: object) -> ValueType | None:
         return NONE
     kinds = {bool: BOOL, int: INT, float: FLOAT, complex: SCALAR, str: STR}
     return kinds.get(type(value))
+
+
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """The expressions and statements in a node, and between them what is neither: the parts of `with` and `try`."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if isinstance(child, ast.withitem | ast.excepthandler | ast.match_case | ast.comprehension):
+            yield from _children(child)
+
+
+def _import_line(name: str, module: str, original: str | None) -> str:
+    """The statement that gives a name its meaning."""
+    line = f"import {module}" if original is None else f"from {module} import {original}"
+    return line if name == (original or module) else f"{line} as {name}"
 
 
 def _element(type: ValueType | None) -> ValueType | None:

@@ -19,7 +19,7 @@ from codegen.output import stale_files
 from codegen.paths import project_paths
 from codegen.plan.plan import Plan
 from codegen.targets.rules import target
-from codegen.targets.rules.wrapping import wrapped
+from codegen.targets.rules.wrapping import WIDTH, wrapped
 from codegen.targets.target import TargetError
 from codegen.words import ALL_TARGETS, RULES, TARGETS
 from support.in_process import codegen
@@ -124,3 +124,29 @@ def test_long_lines_are_broken_at_their_brackets() -> None:
     assert broken[0] == "    result = f("
     assert broken[1] == "        argument_0,"
     assert broken[-1] == "    )"
+
+
+def test_lines_are_not_too_long() -> None:
+    """But for messages with values in them."""
+    long = [line for text in written().values() for line in text.split("\n") if len(line) > WIDTH]
+    assert [line for line in long if not line.lstrip().startswith(("raise RuntimeError(f", "f'"))] == []
+    assert len(long) < 10
+
+
+def test_a_long_comment_has_several_lines() -> None:
+    broken = wrapped(f"    # {'word ' * 40}".rstrip()).split("\n")
+    assert len(broken) == 2
+    assert broken[1].startswith("    #    word")
+    assert " ".join(line.strip(" #") for line in broken) == ("word " * 40).strip()
+
+
+def test_a_long_choice_has_a_line_for_each_part() -> None:
+    broken = wrapped(f"    return {'a' * 50}(x) if {'b' * 30}(x) else {'c' * 40}(x)").split("\n")
+    assert [line.strip()[:4] for line in broken] == ["retu", "aaaa", "if b", "else", ")"]
+    compile("def f():\n" + "\n".join(broken), "broken", "exec")
+
+
+def test_a_long_text_is_several() -> None:
+    broken = wrapped(f'f("{"word " * 40}", 1)')
+    assert max(map(len, broken.split("\n"))) <= WIDTH
+    assert eval(broken, {"f": lambda text, _: text}) == "word " * 40

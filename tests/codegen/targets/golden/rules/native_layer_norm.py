@@ -29,7 +29,8 @@ def vjp_native_layer_norm_default(
     grad_0, grad_1, grad_2 = grads
     input_gradient = weight_gradient = bias_gradient = None
     if grad_0 is not None or grad_1 is not None or grad_2 is not None:
-        # derivatives.yaml  input, weight, bias: layer_norm_backward(grads[0], grads[1], grads[2], input, normalized_shape, weight, bias, result1, result2, grad_input_mask)
+        # derivatives.yaml  input, weight, bias: layer_norm_backward(grads[0], grads[1], grads[2], input,
+        #    normalized_shape, weight, bias, result1, result2, grad_input_mask)
         mask = (needs[0], needs[1], needs[2])
         input_gradient, weight_gradient, bias_gradient = helpers.layer_norm_backward(
             xp,
@@ -68,7 +69,8 @@ def jvp_native_layer_norm_default(
     bias_t = tangent_of(xp, bias_t, bias)
     result1 = out[1]
     result2 = out[2]
-    # derivatives.yaml  result0, result1, result2: layer_norm_jvp(input_t, weight_t, bias_t, input_p, normalized_shape, weight_p, result1, result2)
+    # derivatives.yaml  result0, result1, result2: layer_norm_jvp(input_t, weight_t, bias_t, input_p,
+    #    normalized_shape, weight_p, result1, result2)
     tangent_0, tangent_1, tangent_2 = helpers.layer_norm_jvp(
         xp,
         input_t,

@@ -1,0 +1,1 @@
+"""The target `torch`: the operators of a package as those of PyTorch."""

@@ -1,0 +1,194 @@
+"""Typed trees of formulas as calls of PyTorch's operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from codegen.formula.meaning import Meaning
+from codegen.formula.structure import structure
+from codegen.formula.typed import (
+    DTYPE,
+    HelperCall,
+    Intrinsic,
+    Literal,
+    Mapped,
+    OperatorCall,
+    TypedExpr,
+    Variable,
+    VariableKind,
+)
+from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.schema.names import python
+from codegen.schema.types import ListType, OptionalType
+from codegen.targets.literals import default_value, literal
+from codegen.targets.python.code import call, comprehension
+from codegen.targets.rules import printer
+from codegen.targets.rules.library import Item
+from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.targets.torch.library import Library
+
+WORDS = frozenset((
+    "torch", "np", "math", "kernels", "helpers", "operators", "ctx", "inputs", "output", "outputs", "grad", "grads",
+    "mask", "each", "info", "in_dims", "args", "Tensor", "Function", "Number", "Kernel", "Library", "Sequence", "Any",
+    "tuple", "len", "bool", "float", "int", "complex", "abs", "list", "isinstance", "any", "enumerate", "annotations",
+))  # fmt: skip
+"""Names of the functions that are written, which no argument has."""
+
+_INTRINSICS = {
+    "sizes": "{0}.shape",
+    "optional_sizes": "(None if {0} is None else {0}.shape)",
+    "strides": "{0}.stride()",
+    "storage_offset": "{0}.storage_offset()",
+    "dim": "{0}.dim()",
+    "numel": "{0}.numel()",
+    "scalar_type": "{0}.dtype",
+    "options": "options_of({0})",
+    "is_complex": "{0}.is_complex()",
+    "is_floating_point": "{0}.is_floating_point()",
+    "is_contiguous": "{0}.is_contiguous()",
+    "layout": "{0}.layout",
+    "device": "{0}.device",
+    "requires_grad": "{0}.requires_grad",
+    "defined": "({0} is not None)",
+    "length": "len({0})",
+    "list_sizes": "[each.shape for each in {0}]",
+    "list_dtypes": "[each.dtype for each in {0}]",
+    "repeat": "(({0},) * {1})",
+    "to_float": "float({0})",
+    "to_int": "int({0})",
+    "to_complex": "complex({0})",
+    "number_is_complex": "isinstance({0}, complex)",
+    "number_is_float": "isinstance({0}, float)",
+    "conjugate": "{0}.conjugate()",
+    "info": "info_of({0})",
+    "zeros": "zeros({0})",
+    "grad_enabled": "torch.is_grad_enabled()",
+    "sqrt": "math.sqrt({0})",
+    "exp": "math.exp({0})",
+    "log": "math.log({0})",
+    "log1p": "math.log1p({0})",
+    "abs": "abs({0})",
+}
+
+
+def argument(name: str) -> str:
+    """An argument or a result as a variable."""
+    spelled = python(name)
+    numbered = spelled.startswith(("grad_", "shared_", "defined_", "tangent_")) and spelled[-1].isdigit()
+    return f"{spelled}_" if spelled in WORDS or numbered else spelled
+
+
+def variable(expr: Variable) -> str:
+    """The name of an argument, a result or a tangent."""
+    match expr.kind:
+        case VariableKind.TANGENT:
+            return f"{argument(expr.name)}_t"
+        case VariableKind.RETAIN:
+            return "True"
+    return argument(expr.name)
+
+
+class TreePrinter(printer.TreePrinter):
+    """Prints typed trees in one function.
+
+    Args:
+        library: what is called.
+        item: the function in which the trees are.
+        named: gives the name of a variable.
+    """
+
+    def __init__(self, library: Library, item: Item, named: Callable[[Variable], str] | None = None) -> None:
+        super().__init__(library, item, named or variable)
+
+    def value(self, expr: TypedExpr) -> Value:
+        """An expression."""
+        if isinstance(expr, Literal) and expr.type == DTYPE:
+            return Value(f"torch.{expr.value}", expr.type)
+        is_conjugate = isinstance(expr, OperatorCall) and expr.meaning is Meaning.CONJUGATE and len(expr.args) == 1
+        if isinstance(expr, OperatorCall) and is_conjugate and structure(expr) not in self._named:
+            ((_, operand),) = expr.args
+            return Value(f"{self.value(operand).within(Binding.CALL)}.conj()", expr.type)
+        return super().value(expr)
+
+    def _helper(self, expr: HelperCall) -> Value:
+        function = expr.helper.function
+        if function is None:
+            raise NotPortable(f"the helper '{expr.helper.name}' is only declared")
+        item = self.library.function(function.module, function.name)
+        args = [self.value(value).text for _, value in expr.args]
+        return Value(call(self.library.name(item, self.item), args), expr.type)
+
+    def _intrinsic(self, expr: Intrinsic) -> Value:
+        template = _INTRINSICS.get(expr.name)
+        if template is None:
+            raise NotPortable(f"Tensors of PyTorch have no '{expr.spelling or expr.name}'")
+        parts = [self.value(arg) for arg in expr.args]
+        if template.startswith("math."):
+            self.item.imports["import math"] = None
+        return Value(template.format(*[part.within(Binding.CALL) for part in parts]), expr.type)
+
+    def _mapped(self, expr: Mapped) -> Value:
+        source, body = self.value(expr.source).within(Binding.OR), self.value(expr.body)
+        parameter = argument(expr.parameter)
+        if not expr.by_index:
+            return Value(comprehension(body.text, parameter, source), expr.type)
+        element = f"None if each is None else {body.within(Binding.OR)}"
+        return Value(comprehension(element, f"{parameter}, each", call("enumerate", (source,))), expr.type)
+
+
+_ANNOTATIONS = {
+    "Tensor": "Tensor", "Scalar": "Number", "int": "int", "float": "float", "bool": "bool", "str": "str",
+    "ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout",
+    "MemoryFormat": "torch.memory_format", "Generator": "torch.Generator",
+}  # fmt: skip
+
+
+def annotation(type: object) -> str:
+    """What Python calls a type of schemas."""
+    if isinstance(type, OptionalType):
+        return f"{annotation(type.elem)} | None"
+    if isinstance(type, ListType):
+        return f"Sequence[{annotation(type.elem)}]"
+    return _ANNOTATIONS.get(str(type), "Any")
+
+
+def result_annotation(operator: OperatorPlan) -> str:
+    """The annotation of what an operator gives."""
+    types = [result.type for result in operator.schema.returns]
+    returns = [f"list[{annotation(each.elem)}]" if isinstance(each, ListType) else annotation(each) for each in types]
+    if not returns:
+        return "None"
+    return returns[0] if len(returns) == 1 else f"tuple[{', '.join(returns)}]"
+
+
+def default_of(parameter: ParameterPlan) -> str:
+    """The default of a parameter."""
+    value = literal(default_value(parameter))
+    return f"torch.{value.removeprefix('dtypes.')}" if value.startswith("dtypes.") else value
+
+
+def parameters_of(operator: OperatorPlan, keywords: bool = True) -> list[str]:
+    """The parameters of an operator's function with their types and defaults.
+
+    Args:
+        operator: whose schema it is.
+        keywords: whether some are given by name alone, as the schema says it.
+    """
+    parts: list[str] = []
+    starred = False
+    for parameter in operator.python.parameters:
+        if keywords and parameter.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        default = "" if parameter.default is None else f" = {default_of(parameter)}"
+        parts.append(f"{argument(parameter.name)}: {annotation(parameter.type)}{default}")
+    return parts
+
+
+def arguments_of(operator: OperatorPlan, keywords: bool = True) -> list[str]:
+    """The parameters as arguments of a call with the same ones."""
+    parts = []
+    for parameter in operator.python.parameters:
+        name = argument(parameter.name)
+        parts.append(f"{python(parameter.name)}={name}" if keywords and parameter.keyword_only else name)
+    return parts
