@@ -110,7 +110,7 @@ parity: $(STAMP)parity
 	$(PYTEST) -m parity
 
 parity-python: $(STAMP)parity generate
-	GRADWRIGHT_NATIVE=0 $(PYTEST) -m parity --ignore=tests/parity/codegen
+	GRADWRIGHT_NATIVE=0 $(PYTEST) -m parity --ignore=tests/parity/codegen --ignore=tests/packages
 
 # `make parity` holds the ledger; this says what is red and why. `make UPDATE=1 parity-full` adds what is green now.
 parity-full: $(STAMP)parity
