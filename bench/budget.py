@@ -23,7 +23,7 @@ PYTHON_TARGET = {
     "functions": None,
     "block": 1.2,
     "jacobian": 1.0,
-    "operators for PyTorch": 1.1,
+    "written for PyTorch": 1.1,
     "import": 0.15,
     "codegen": 0.3,
 }

@@ -452,7 +452,7 @@ def workloads(out: Path, scale: Scale) -> list[Workload]:
         Workload("jacobian", hessian, most_rounds=15),
         Workload("jacobian by rows", jacobian_by_rows(", row by row"), most_rounds=15),
         Workload("jacobian by rows", hessian_by_rows(", row by row"), most_rounds=15),
-        Workload("operators for PyTorch", written_for_torch(out / "torch"), by_hand_for_torch),
+        Workload("written for PyTorch", written_for_torch(out / "torch"), by_hand_for_torch),
         Workload("import", import_time, most_rounds=7),
         Workload("codegen, own", codegen_own(out / "own"), compared=False, most_rounds=3, warm_up=False),
         Workload("codegen", whole, gen_autograd, most_rounds=3, warm_up=False),

@@ -6,6 +6,7 @@ The proofs run in a process of their own (`gradwright/verify`): the generator im
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import shlex
@@ -135,6 +136,8 @@ def _has_target(target: str, paths: Paths) -> bool:
     elif output.unchanged(paths.for_target(target), target) is None:
         print(f"error: {paths.shown(paths.for_target(target).output)} is not what the YAML gives", file=sys.stderr)
         print(f"run: {shlex.join(program())}", file=sys.stderr)
+    elif importlib.util.find_spec(target) is None:
+        print(f"error: {target} is not installed", file=sys.stderr)
     else:
         return True
     return False

@@ -9,7 +9,7 @@ from support.documents import ROOT, Block, blocks, follow
 from support.in_process import run_line
 
 # Programs of the page, and what they need that the extra `parity` installs.
-NEEDED = {"python use_jax.py": "jax"}
+NEEDED = {"python use_jax.py": "jax", "gradwright verify --target jax": "jax"}
 
 
 def test_the_page_holds(tmp_path: Path) -> None:

@@ -38,12 +38,11 @@ def framework_of(target: str, package: str) -> Framework:
         ImportError: nothing has been emitted for it.
     """
     try:
-        # Late: they are imported by whoever has them.
-        module = importlib.import_module(f"{__package__}.{_MODULES[target]}")
+        # Late: they are imported by whoever has them. The code of the module runs when the name is asked for.
+        chosen: type[Framework] = importlib.import_module(f"{__package__}.{_MODULES[target]}").FRAMEWORK
     except ImportError as error:
         raise Undecided(f"{target} is not installed") from error
-    framework: Framework = module.FRAMEWORK(package)
-    return framework
+    return chosen(package)
 
 
 def returns(framework: Framework, point: Point) -> None:

@@ -73,6 +73,21 @@ def test_a_wrong_kernel_is_an_error_at_its_place(both: Project) -> None:
     assert "is not what the YAML gives\nrun: " in stale.stderr
 
 
+WITHOUT = """
+import sys
+sys.modules["jax"] = None
+from gradwright.verify.__main__ import main
+asked = ["--package", "mylib._generated", "--target", "jax", "--jobs", "1", "--property", "gradient", "--skipped"]
+sys.exit(main(asked))
+"""
+
+
+def test_a_framework_that_is_not_installed_skips_all(both: Project) -> None:
+    finished = both.run("-c", WITHOUT)
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.splitlines()[0] == "skipped: squareplus: gradient: jax is not installed"
+
+
 def test_what_is_not_asked_for_in_the_table_is_not_verified(tmp_path: Path) -> None:
     assert make_package("plain", tmp_path) == 0
     made = Project(tmp_path, "plain")
