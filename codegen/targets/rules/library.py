@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from codegen.bind.call_targets import result_type
-from codegen.formula.typed import INT, Conditional, TypedExpr
+from codegen.formula.typed import INT, OPTIONS, Conditional, TypedExpr
 from codegen.plan.elementwise import ElementwisePlan, Made, Operand
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
@@ -19,7 +19,7 @@ from codegen.schema.types import ListType, OptionalType
 from codegen.targets.literals import default_value, literal
 from codegen.targets.python.code import call
 from codegen.targets.rules.sources import Origin, Sources
-from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.targets.rules.values import Binding, NotPortable, Value, infix
 from codegen.words import BUILT_IN_NAMESPACE
 
 
@@ -113,7 +113,17 @@ class Library:
         sources: the Python that they name.
         writers: what writes the text of an item.
         framework: the library that arrays are of; None: any one with the array API.
+
+    Attributes:
+        modules: what the modules are called that are written.
+        spreads_options: whether the options of a Tensor (its dtype and where it lies) are arguments by name, and not a
+            dtype alone.
     """
+
+    modules: Mapping[File, str] = {
+        File.OPERATORS: "ops", File.HELPERS: "helpers", File.FUNCTIONS: "functions", File.KERNELS: "kernels",
+    }  # fmt: skip
+    spreads_options = False
 
     def __init__(self, plan: Plan, sources: Sources, writers: Writers, framework: Framework | None = None) -> None:
         self.plan = plan
@@ -152,10 +162,7 @@ class Library:
             if not _OF_VALUES.isdisjoint(operator.source.tags):
                 raise NotPortable(f"the shape of what '{name}' gives follows from values, which {NOT_TRACED}")
         if name in _SIGNS and len(values) == 2:
-            sign, binding = _SIGNS[name]
-            after = Binding(binding + 1) if binding is not Binding.POWER else binding
-            before = Binding(binding + 1) if binding in (Binding.COMPARISON, Binding.POWER) else binding
-            return Value(f"{values[0].within(before)} {sign} {values[1].within(after)}", type, binding)
+            return infix(*_SIGNS[name], values[0], values[1], type)
         if name == "neg":
             return Value(f"-{values[0].within(Binding.SIGN)}", type, Binding.SIGN)
         known = _ARRAY_FUNCTIONS.get(name) or _ARRAY_FUNCTIONS.get(operator.name.base)
@@ -188,9 +195,7 @@ class Library:
     def name(self, item: Item, user: Item) -> str:
         """How one function calls another."""
         user.needs[item.key] = None
-        if item.file is user.file:
-            return item.name
-        return f"{_MODULES[item.file]}.{item.name}"
+        return item.name if item.file is user.file else f"{self.modules[item.file]}.{item.name}"
 
     # -- operators
 
@@ -269,10 +274,15 @@ class Library:
         return passed
 
     def _given(self, operator: OperatorPlan, args: Mapping[str, Value]) -> Iterator[str]:
+        """The arguments of a call, by name from the first one on that is left out."""
         in_order = True
         for parameter in operator.python.parameters:
             value = args.get(parameter.name)
             if value is None:
+                in_order = False
+                continue
+            if self.spreads_options and value.type == OPTIONS:
+                yield f"**{value.within(Binding.CALL)}"
                 in_order = False
                 continue
             text = as_list(value, parameter.type)
@@ -313,7 +323,7 @@ class Library:
         file = self._file(module_name)
 
         def write(item: Item) -> None:
-            item.takes_namespace = origin is Origin.TENSORS or _takes_namespace(module.functions[name])
+            item.takes_namespace = self._takes_namespace(module.functions[name], origin)
             item.text = self.writers.function(self, item, module, module.functions[name], origin)
 
         return self._made((module_name, name), file, name, write)
@@ -327,6 +337,10 @@ class Library:
             item.text = self.writers.definition(self, item, module, module.definitions[name], origin)
 
         return self._made((module_name, name), file, name, write)
+
+    def _takes_namespace(self, definition: ast.FunctionDef, origin: Origin) -> bool:
+        """Whether a function is written with the parameter `xp`."""
+        return origin is Origin.TENSORS or _takes_namespace(definition)
 
     def _file(self, module_name: str) -> File:
         """The module that the functions of a module go to."""
@@ -347,7 +361,7 @@ class Library:
         if key[0] in self.sources.modules:
             module, origin = self.sources.modules[key[0]]
             definition = module.functions.get(key[1])
-            item.takes_namespace = definition is not None and (origin is Origin.TENSORS or _takes_namespace(definition))
+            item.takes_namespace = definition is not None and self._takes_namespace(definition, origin)
         try:
             write(item)
         except NotPortable as error:
@@ -401,7 +415,6 @@ class Library:
         return None
 
 
-_MODULES = {File.OPERATORS: "ops", File.HELPERS: "helpers", File.FUNCTIONS: "functions", File.KERNELS: "kernels"}
 OWN = "own"  # the place of a module in the key of an operator of the package
 _OF_VALUES = frozenset(("data_dependent_output", "dynamic_output_shape"))
 NOT_TRACED = "are not known when a function is traced"
@@ -434,13 +447,13 @@ def result_annotation(operator: OperatorPlan) -> str:
     return returns[0] if len(returns) == 1 else f"tuple[{', '.join(returns)}]"
 
 
-def annotation(type: object) -> str:
-    """What Python calls a type of schemas."""
+def annotation(type: object, names: Mapping[str, str] | None = None) -> str:
+    """What Python calls a type of schemas; `names` has other names than those of plain functions on arrays."""
     if isinstance(type, OptionalType):
-        return f"{annotation(type.elem)} | None"
+        return f"{annotation(type.elem, names)} | None"
     if isinstance(type, ListType):
-        return f"Sequence[{annotation(type.elem)}]"
-    return _ANNOTATIONS.get(str(type), "Any")
+        return f"Sequence[{annotation(type.elem, names)}]"
+    return (_ANNOTATIONS if names is None else names).get(str(type), "Any")
 
 
 _ANNOTATIONS = {
@@ -477,7 +490,7 @@ def _short(definition: ast.FunctionDef, args: Mapping[str, Value] | None) -> Val
             used = [part.id for part in (left, right) if isinstance(part, ast.Name)]
             if None not in operands and sorted(used) == sorted(args):
                 first, second = (operand for operand in operands if operand is not None)
-                return Value(f"{first.within(binding)} {sign} {second.within(Binding(binding + 1))}", None, binding)
+                return infix(sign, binding, first, second, None)
     return None
 
 

@@ -23,13 +23,14 @@ from codegen.formula.typed import (
     Variable,
     VariableKind,
 )
+from codegen.plan.node import NodePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.sharing import is_shareable, shared_parts
 from codegen.schema.names import python
 from codegen.targets.literals import default_value, literal, tuple_of
 from codegen.targets.python.code import Lines, call, comprehension, function_head
 from codegen.targets.rules.library import Item, Library, annotation, result_annotation, whole_expression
-from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.targets.rules.values import Binding, NotPortable, Value, infix
 
 # Names of the functions that are written, which no argument has.
 WORDS = frozenset((
@@ -107,30 +108,32 @@ def parameters_of(operator: OperatorPlan, only: Sequence[str] | None = None) -> 
     return parts
 
 
-def variable(expr: Variable) -> str:
-    """The name of an argument, a result or a tangent."""
-    match expr.kind:
-        case VariableKind.TANGENT:
-            return f"{argument(expr.name)}_t"
-        case VariableKind.RETAIN:
-            return "True"
-    return argument(expr.name)
-
-
 class TreePrinter:
     """Prints typed trees in one function.
 
     Args:
         library: what is called.
         item: the function in which the trees are.
-        named: gives the name of a variable.
+        named: gives the name of a variable; None: arguments, results and tangents have their own.
     """
+
+    argument = staticmethod(argument)
+    list_of = "tuple"  # what a comprehension is made into; "" for a list
 
     def __init__(self, library: Library, item: Item, named: Callable[[Variable], str] | None = None) -> None:
         self.library = library
         self.item = item
-        self._variable = named or variable
+        self._variable = named or self.variable
         self._named: dict[Hashable, str] = {}
+
+    def variable(self, expr: Variable) -> str:
+        """The name of an argument, a result or a tangent."""
+        match expr.kind:
+            case VariableKind.TANGENT:
+                return f"{self.argument(expr.name)}_t"
+            case VariableKind.RETAIN:
+                return "True"
+        return self.argument(expr.name)
 
     def formula(self, tree: TypedExpr, out: Lines) -> str:
         """A whole value; what stands in it several times gets a statement of its own before it."""
@@ -212,17 +215,44 @@ class TreePrinter:
             sign = "//"
         if sign in ("and", "or") and any(part.constant is not None for part in parts):
             return decided(parts, sign == "and")
-        left = Binding(binding + 1) if binding is Binding.COMPARISON else binding
-        text = f"{parts[0].within(left)} {sign} {parts[1].within(Binding(binding + 1))}"
-        return Value(text, expr.type, binding)
+        return infix(sign, binding, parts[0], parts[1], expr.type)
 
     def _mapped(self, expr: Mapped) -> Value:
         source, body = self.value(expr.source).within(Binding.OR), self.value(expr.body)
-        parameter = argument(expr.parameter)
+        parameter = self.argument(expr.parameter)
         if not expr.by_index:
-            return Value(call("tuple", (comprehension(body.text, parameter, source),)), expr.type)
+            made = comprehension(body.text, parameter, source)
+            return Value(call(self.list_of, (made,)) if self.list_of else made, expr.type)
         element = f"None if each is None else {body.within(Binding.OR)}"
         return Value(comprehension(element, f"{parameter}, each", call("enumerate", (source,))), expr.type)
+
+
+def gradient_variable(node: NodePlan, defined: str, argument: Callable[[str], str]) -> Callable[[Variable], str]:
+    """The names of variables in the formulas of gradients.
+
+    Args:
+        node: whose gradients they are.
+        defined: the start of the name of an output gradient in whose place zeros stand where it is undefined.
+        argument: gives the name of what was saved.
+    """
+
+    def named(part: Variable) -> str:
+        match part.kind:
+            case VariableKind.GRAD:
+                if node.dynamic:
+                    return f"grads[{part.index}]"
+                return "grad" if node.single else f"grad_{part.index}"
+            case VariableKind.GRAD_OR_ZEROS:
+                return f"{defined}_{part.index}"
+            case VariableKind.GRADS:
+                return "grads"
+            case VariableKind.MASK:
+                return "mask"
+            case VariableKind.RETAIN:
+                return "True"
+        return argument(part.name)
+
+    return named
 
 
 def decided(parts: Sequence[Value], is_all: bool) -> Value:

@@ -18,7 +18,7 @@ from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
 from codegen.targets.python.code import Lines, any_of, choice, function_head
 from codegen.targets.rules.library import File, Item, Library
-from codegen.targets.rules.printer import TreePrinter, argument, parameters_of
+from codegen.targets.rules.printer import TreePrinter, argument, gradient_variable, parameters_of
 from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import wrapped
 
@@ -244,23 +244,7 @@ class RuleWriter:
     def _formula(self, gradient: GradientPlan, out: Lines) -> str:
         node = self.node
         assert gradient.tree is not None
-
-        def named(part: Variable) -> str:
-            match part.kind:
-                case VariableKind.GRAD:
-                    if node.dynamic:
-                        return f"grads[{part.index}]"
-                    return "grad" if node.single else f"grad_{part.index}"
-                case VariableKind.GRAD_OR_ZEROS:
-                    return f"{'defined' if self.selects else 'grad'}_{part.index}"
-                case VariableKind.GRADS:
-                    return "grads"
-                case VariableKind.MASK:
-                    return "mask"
-                case VariableKind.RETAIN:
-                    return "True"
-            return argument(part.name)
-
+        named = gradient_variable(node, "defined" if self.selects else "grad", argument)
         printer = TreePrinter(self.library, self.item, named)
         try:
             return printer.formula(gradient.tree, out)

@@ -54,3 +54,10 @@ class Value:
     def within(self, binding: Binding) -> str:
         """The text as an operand of an operator that binds so tightly."""
         return self.text if self.binding >= binding else f"({self.text})"
+
+
+def infix(sign: str, binding: Binding, left: Value, right: Value, type: ValueType | None) -> Value:
+    """Two operands with a sign between them: comparisons can not be chained, and powers are taken from the right."""
+    before = Binding(binding + 1) if binding in (Binding.COMPARISON, Binding.POWER) else binding
+    after = binding if binding is Binding.POWER else Binding(binding + 1)
+    return Value(f"{left.within(before)} {sign} {right.within(after)}", type, binding)

@@ -19,6 +19,7 @@ from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
 from codegen.targets.python.code import STEP, Lines, any_of, call, choice, function_head
 from codegen.targets.rules.library import Item
+from codegen.targets.rules.printer import gradient_variable
 from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import WIDTH
 from codegen.targets.torch.library import Library
@@ -365,23 +366,7 @@ class FunctionWriter:
         node = self.node
         assert node is not None
         assert gradient.tree is not None
-
-        def named(part: Variable) -> str:
-            match part.kind:
-                case VariableKind.GRAD:
-                    if node.dynamic:
-                        return f"grads[{part.index}]"
-                    return "grad" if node.single else f"grad_{part.index}"
-                case VariableKind.GRAD_OR_ZEROS:
-                    return f"defined_{part.index}"
-                case VariableKind.GRADS:
-                    return "grads"
-                case VariableKind.MASK:
-                    return "mask"
-                case VariableKind.RETAIN:
-                    return "True"
-            return argument(part.name)
-
+        named = gradient_variable(node, "defined", argument)
         printer = TreePrinter(self.library, self.item, named)
         tree = gradient.tree
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+from collections.abc import Mapping, Sequence
 
 from codegen.bind.call_targets import result_type
-from codegen.formula.typed import OPTIONS
+from codegen.formula.typed import ValueType
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.schema.names import python
@@ -13,9 +14,8 @@ from codegen.targets.python.code import call
 from codegen.targets.rules import library
 from codegen.targets.rules.library import File, Item, Key, Writers
 from codegen.targets.rules.sources import Origin, Sources
-from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.targets.rules.values import Binding, NotPortable, Value, infix
 from codegen.targets.torch.names import ABSENT, entry_of, function_of, is_method, sign_of
-from codegen.words import BUILT_IN_NAMESPACE
 
 MODULES = {File.OPERATORS: "kernels", File.HELPERS: "helpers", File.RULES: "operators"}
 """The modules of the package that is written."""
@@ -40,9 +40,11 @@ class Library(library.Library):
         writers: what writes the text of a function.
     """
 
+    modules = MODULES
+    spreads_options = True
+
     def __init__(self, plan: Plan, sources: Sources, writers: Writers) -> None:
         super().__init__(plan, sources, writers)
-        self.own_by_name = {str(operator.name): operator for operator in plan.operators}
         self.own_by_base: dict[str, list[OperatorPlan]] = {}
         for operator in plan.operators:
             self.own_by_base.setdefault(operator.name.base, []).append(operator)
@@ -54,10 +56,6 @@ class Library(library.Library):
             if operator.source.signs
         }
 
-    def is_own(self, operator: OperatorPlan) -> bool:
-        """Whether it is an operator of the package."""
-        return self.own_by_name.get(str(operator.name)) is operator
-
     def call(self, operator: OperatorPlan, args: Mapping[str, Value], user: Item) -> Value:
         """A call of an operator with arguments by the names of its schema.
 
@@ -65,15 +63,15 @@ class Library(library.Library):
             NotPortable: PyTorch has no such operator.
         """
         type = result_type(operator.schema)
-        if self.is_own(operator):
-            return Value(call(self.function_name(operator, user), self._given_to(operator, args)), type)
+        if str(operator.name) in self._own:
+            return Value(call(self.function_name(operator, user), self._given(operator, args)), type)
         if str(operator.name) in ABSENT:
             raise NotPortable(f"PyTorch has no operator '{operator.name}'")
         sign = sign_of(self._signs.get(operator.name.base, operator), len(args))
         if sign is not None:
             operands = list(args.values())
             return _with_sign(sign.text, sign.binding, operands[::-1] if sign.is_reflected else operands, type)
-        texts = list(self._given_to(operator, args))
+        texts = list(self._given(operator, args))
         function = function_of(operator)
         if function is not None:
             return Value(call(function, texts), type)
@@ -105,46 +103,11 @@ class Library(library.Library):
         name = self.own_name(operator)
         return name if user.file is File.RULES else f"{MODULES[File.RULES]}.{name}"
 
-    def _given_to(self, operator: OperatorPlan, args: Mapping[str, Value]) -> Iterator[str]:
-        """The arguments of a call, by name from the first one on that is left out."""
-        in_order = True
-        for parameter in operator.python.parameters:
-            value = args.get(parameter.name)
-            if value is None:
-                in_order = False
-                continue
-            if value.type == OPTIONS:  # those of a Tensor: its dtype and where it lies
-                yield f"**{value.within(Binding.CALL)}"
-                in_order = False
-                continue
-            text = library.as_list(value, parameter.type)
-            yield text if in_order and not parameter.keyword_only else f"{python(parameter.name)}={text}"
+    def _takes_namespace(self, definition: ast.FunctionDef, origin: Origin) -> bool:
+        return False
 
-    def function(self, module_name: str, name: str) -> Item:
-        """A function of a module, with what it needs.
-
-        Raises:
-            NotPortable: something that it needs can not be written.
-        """
-        module, origin = self.sources.modules[module_name]
-        file = File.HELPERS if origin is Origin.TENSORS else File.OPERATORS
-
-        def write(item: Item) -> None:
-            item.text = self.writers.function(self, item, module, module.functions[name], origin)
-
-        item = self._made((module_name, name), file, name, write)
-        item.takes_namespace = False
-        return item
-
-    def definition(self, module_name: str, name: str) -> Item:
-        """A class or a constant of a module."""
-        module, origin = self.sources.modules[module_name]
-        file = File.HELPERS if origin is Origin.TENSORS else File.OPERATORS
-
-        def write(item: Item) -> None:
-            item.text = self.writers.definition(self, item, module, module.definitions[name], origin)
-
-        return self._made((module_name, name), file, name, write)
+    def _file(self, module_name: str) -> File:
+        return File.HELPERS if self.sources.modules[module_name][1] is Origin.TENSORS else File.OPERATORS
 
     def _free(self, file: File, name: str, key: Key) -> str:
         taken = self._taken[file]
@@ -152,11 +115,6 @@ class Library(library.Library):
             name = f"{key[0].rpartition('.')[2].strip('_')}_{name.lstrip('_')}" if name not in RESERVED else f"{name}_"
         taken[name] = key
         return name
-
-    def name(self, item: Item, user: Item) -> str:
-        """How one function calls another."""
-        user.needs[item.key] = None
-        return item.name if item.file is user.file else f"{MODULES[item.file]}.{item.name}"
 
     def torch_operator(self, operator: OperatorPlan) -> OperatorPlan | None:
         """Gradwright's operator with the very kernel that one of a package names."""
@@ -176,15 +134,7 @@ class Library(library.Library):
         return None
 
 
-def in_package(plan: Plan) -> bool:
-    """Whether the operators are those of a package, and not Gradwright's own."""
-    return plan.namespace != BUILT_IN_NAMESPACE
-
-
-def _with_sign(sign: str, binding: Binding, values: list[Value], type: object) -> Value:
+def _with_sign(sign: str, binding: Binding, values: Sequence[Value], type: ValueType) -> Value:
     if len(values) == 1:
-        return Value(f"{sign}{values[0].within(binding)}", type, binding)  # type: ignore[arg-type]
-    loose = binding in (Binding.COMPARISON, Binding.POWER)
-    before = Binding(binding + 1) if loose else binding
-    after = binding if binding is Binding.POWER else Binding(binding + 1)
-    return Value(f"{values[0].within(before)} {sign} {values[1].within(after)}", type, binding)  # type: ignore[arg-type]
+        return Value(f"{sign}{values[0].within(binding)}", type, binding)
+    return infix(sign, binding, values[0], values[1], type)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from codegen.formula.meaning import Meaning
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
     DTYPE,
-    HelperCall,
     Intrinsic,
     Literal,
-    Mapped,
     OperatorCall,
     TypedExpr,
-    Variable,
-    VariableKind,
 )
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
-from codegen.schema.types import ListType, OptionalType
+from codegen.schema.types import ListType
 from codegen.targets.literals import default_value, literal
-from codegen.targets.python.code import call, comprehension
-from codegen.targets.rules import printer
-from codegen.targets.rules.library import Item
+from codegen.targets.rules import library, printer
 from codegen.targets.rules.values import Binding, NotPortable, Value
-from codegen.targets.torch.library import Library
 
 WORDS = frozenset((
     "torch", "np", "math", "kernels", "helpers", "operators", "ctx", "inputs", "output", "outputs", "grad", "grads",
@@ -78,16 +69,6 @@ def argument(name: str) -> str:
     return f"{spelled}_" if spelled in WORDS or numbered else spelled
 
 
-def variable(expr: Variable) -> str:
-    """The name of an argument, a result or a tangent."""
-    match expr.kind:
-        case VariableKind.TANGENT:
-            return f"{argument(expr.name)}_t"
-        case VariableKind.RETAIN:
-            return "True"
-    return argument(expr.name)
-
-
 class TreePrinter(printer.TreePrinter):
     """Prints typed trees in one function.
 
@@ -97,8 +78,8 @@ class TreePrinter(printer.TreePrinter):
         named: gives the name of a variable.
     """
 
-    def __init__(self, library: Library, item: Item, named: Callable[[Variable], str] | None = None) -> None:
-        super().__init__(library, item, named or variable)
+    argument = staticmethod(argument)
+    list_of = ""
 
     def value(self, expr: TypedExpr) -> Value:
         """An expression."""
@@ -110,14 +91,6 @@ class TreePrinter(printer.TreePrinter):
             return Value(f"{self.value(operand).within(Binding.CALL)}.conj()", expr.type)
         return super().value(expr)
 
-    def _helper(self, expr: HelperCall) -> Value:
-        function = expr.helper.function
-        if function is None:
-            raise NotPortable(f"the helper '{expr.helper.name}' is only declared")
-        item = self.library.function(function.module, function.name)
-        args = [self.value(value).text for _, value in expr.args]
-        return Value(call(self.library.name(item, self.item), args), expr.type)
-
     def _intrinsic(self, expr: Intrinsic) -> Value:
         template = _INTRINSICS.get(expr.name)
         if template is None:
@@ -126,14 +99,6 @@ class TreePrinter(printer.TreePrinter):
         if template.startswith("math."):
             self.item.imports["import math"] = None
         return Value(template.format(*[part.within(Binding.CALL) for part in parts]), expr.type)
-
-    def _mapped(self, expr: Mapped) -> Value:
-        source, body = self.value(expr.source).within(Binding.OR), self.value(expr.body)
-        parameter = argument(expr.parameter)
-        if not expr.by_index:
-            return Value(comprehension(body.text, parameter, source), expr.type)
-        element = f"None if each is None else {body.within(Binding.OR)}"
-        return Value(comprehension(element, f"{parameter}, each", call("enumerate", (source,))), expr.type)
 
 
 _ANNOTATIONS = {
@@ -145,11 +110,7 @@ _ANNOTATIONS = {
 
 def annotation(type: object) -> str:
     """What Python calls a type of schemas."""
-    if isinstance(type, OptionalType):
-        return f"{annotation(type.elem)} | None"
-    if isinstance(type, ListType):
-        return f"Sequence[{annotation(type.elem)}]"
-    return _ANNOTATIONS.get(str(type), "Any")
+    return library.annotation(type, _ANNOTATIONS)
 
 
 def result_annotation(operator: OperatorPlan) -> str:

@@ -19,7 +19,7 @@ from codegen.targets.rules.target import in_order
 from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import wrapped
 from codegen.targets.target import TargetError
-from codegen.targets.torch.library import MODULES, Library, in_package
+from codegen.targets.torch.library import MODULES, Library
 from codegen.targets.torch.operators import Section, section_of
 from codegen.targets.torch.translation import write_definition, write_function
 
@@ -169,10 +169,6 @@ def _sections(plan: Plan, paths: Paths, operators: Sequence[OperatorPlan]) -> tu
     """
     library = Library(plan, read_sources(paths), _WRITERS)
     diagnostics = Diagnostics()
-    if not in_package(plan):
-        message = "the target 'torch' is for packages: Gradwright's own operators are PyTorch's already"
-        diagnostics.error(Code.NO_FUNCTION, plan.operators[0].source.text.span(), message)
-        raise TargetError(diagnostics)
     sections = []
     for operator in operators:
         try:
