@@ -7,7 +7,7 @@ import importlib.util
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from types import ModuleType
 from typing import Any, ClassVar
@@ -56,6 +56,10 @@ class Framework(ABC):
     @abstractmethod
     def array(self, values: Array) -> Any:
         """An array of the framework with these values."""
+
+    def arrays(self, tensors: Iterable[Tensor]) -> list[Any]:
+        """Arrays of the framework with the numbers of Tensors of the runtime."""
+        return [self.array(numbers(each)) for each in tensors]
 
     @abstractmethod
     def is_array(self, value: Any) -> bool:
@@ -109,7 +113,7 @@ class Call:
         self._operator = framework.operator(operator or point.info.name)
         self._hermitian = {id(tensor) for tensor in point.sample.hermitian}
         self._kept = [place for place, each in enumerate(tensors_in([self.wanted()])) if each.requires_grad]
-        self.inputs = [framework.array(numbers(each)) for each in point.inputs]
+        self.inputs = framework.arrays(point.inputs)
 
     def wanted(self) -> Any:
         """What the runtime gives.
@@ -135,12 +139,12 @@ class Call:
 
     def arguments(self, inputs: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call, with these arrays for the differentiable Tensors."""
-        given = {id(old): new for old, new in zip(self._point.inputs, inputs, strict=True)}
+        inputs_by_id = {id(old): new for old, new in zip(self._point.inputs, inputs, strict=True)}
         sample = self._point.sample
 
         def converted(value: Any) -> Any:
             if isinstance(value, Tensor):
-                new = given.get(id(value))
+                new = inputs_by_id.get(id(value))
                 if new is None:
                     new = self._framework.array(numbers(value))
                 return (new + new.mT.conj()) / 2 if id(value) in self._hermitian else new
@@ -171,8 +175,8 @@ def module_of(package: str, target: str) -> str:
     Raises:
         Inapplicable: the project's own operators have no such module.
     """
-    found = importlib.util.find_spec(package)
-    folders = [] if found is None else list(found.submodule_search_locations or ())
+    spec = importlib.util.find_spec(package)
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
     yaml = json.loads(manifest_text(folders[0])).get("yaml")
     if not yaml:
         raise Inapplicable("only packages have operators of other frameworks")

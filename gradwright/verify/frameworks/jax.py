@@ -27,12 +27,12 @@ class Jax(Framework):
     def operator(self, name: str) -> Callable[..., Any]:
         base, _, overload = name.partition(".")
         # Named by its overload as well where there is another one of its name.
-        found: Callable[..., Any] | None = next(
+        operator: Callable[..., Any] | None = next(
             (getattr(self.module, each) for each in (f"{base}_{overload}", base) if each in self.module.__all__), None
         )
-        if found is None:
+        if operator is None:
             raise Inapplicable("arrays of JAX are not written")
-        return found
+        return operator
 
     def array(self, values: Array) -> Any:
         return jax.numpy.asarray(values)
@@ -56,22 +56,22 @@ class Jax(Framework):
 
     def jvp(self, function: Function, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
         try:
-            found: tuple[Any, Sequence[Any]] = jax.jvp(
+            results: tuple[Any, Sequence[Any]] = jax.jvp(
                 lambda *arrays: tuple(function(*arrays)), tuple(inputs), tuple(tangents)
             )
         except (TypeError, NotImplementedError) as error:
             if any(text in str(error) for text in _NO_FORWARD):
                 raise Undecided("JAX knows its gradients alone") from error
             raise
-        return found
+        return results
 
     def vmap(self, function: Function, in_dims: Sequence[int | None]) -> Function:
-        found: Function = jax.vmap(function, in_axes=tuple(in_dims))
-        return found
+        batched: Function = jax.vmap(function, in_axes=tuple(in_dims))
+        return batched
 
     def compiled(self, function: Function) -> Function:
-        found: Function = jax.jit(function)
-        return found
+        compiled: Function = jax.jit(function)
+        return compiled
 
 
 def _conjugates(arrays: Sequence[Any]) -> list[Any]:

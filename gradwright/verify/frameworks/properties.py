@@ -59,20 +59,18 @@ def returns(framework: Framework, point: Point) -> None:
 
 def gradient(framework: Framework, point: Point) -> None:
     """Gradients are the runtime's."""
-    cotangents = point.like(point.results())
-    call = Call(framework, point)
-    _, pullback = framework.vjp(call, call.inputs)
-    found = pullback([framework.array(numbers(each)) for each in cotangents])
-    _same_gradients(framework, point, found, point.gradients(cotangents))
+    _compare_gradients(framework, point, point.like(point.results()))
 
 
 def dtypes(framework: Framework, point: Point) -> None:
     """Gradients have the dtypes that the runtime's have, and their numbers within their precision."""
-    cotangents = [ops.ones_like(each) for each in point.results()]
+    _compare_gradients(framework, point, [ops.ones_like(each) for each in point.results()])
+
+
+def _compare_gradients(framework: Framework, point: Point, cotangents: Sequence[Tensor]) -> None:
     call = Call(framework, point)
     _, pullback = framework.vjp(call, call.inputs)
-    found = pullback([framework.array(numbers(each)) for each in cotangents])
-    _same_gradients(framework, point, found, point.gradients(cotangents))
+    _same_gradients(framework, point, pullback(framework.arrays(cotangents)), point.gradients(cotangents))
 
 
 def forward(framework: Framework, point: Point) -> None:
@@ -81,8 +79,8 @@ def forward(framework: Framework, point: Point) -> None:
     ways = point.like(point.inputs)
     wanted = tangents_of(point, ways)
     call = Call(framework, point)
-    _, found = framework.jvp(call, call.inputs, [framework.array(numbers(each)) for each in ways])
-    for one, other, out in zip(found, wanted, outs, strict=True):
+    _, tangents = framework.jvp(call, call.inputs, framework.arrays(ways))
+    for one, other, out in zip(tangents, wanted, outs, strict=True):
         zeros = np.zeros(out.shape, array(out).dtype)
         _close(framework, one, zeros if other is None else array(other), "tangent of 'result'", "result")
 
@@ -97,14 +95,14 @@ def second(framework: Framework, point: Point) -> None:
     def gradients_of(*arrays: Any) -> Sequence[Any]:
         return framework.vjp(call, arrays[:count])[1](arrays[count:])
 
-    places = [*call.inputs, *[framework.array(numbers(each)) for each in cotangents]]
+    places = [*call.inputs, *framework.arrays(cotangents)]
     _, pullback = framework.vjp(gradients_of, places)
-    found = pullback([framework.array(numbers(each)) for each in ways])
+    derivatives = pullback(framework.arrays(ways))
     names = [f"second derivative by '{name}'" for name in point.names()]
     names += [f"derivative of the gradient by grad {place}" for place in range(len(cotangents))]
     arguments = [*point.names(), *[None] * len(cotangents)]
     wanted = _second(point, cotangents, ways)
-    for what, argument, one, other in zip(names, arguments, found, wanted, strict=True):
+    for what, argument, one, other in zip(names, arguments, derivatives, wanted, strict=True):
         _close(framework, one, other, what, argument)
 
 
@@ -115,13 +113,13 @@ def _second(point: Point, cotangents: Sequence[Tensor], ways: Sequence[Tensor]) 
     first = autograd_grad(point.function(*inputs), inputs, seeds, allow_unused=True, create_graph=True)
     pairs = [(each, way) for each, way in zip(first, ways, strict=True) if each is not None and each.requires_grad]
     places = [*inputs, *seeds]
-    found: Sequence[Tensor | None] = [None] * len(places)
+    derivatives: Sequence[Tensor | None] = [None] * len(places)
     if pairs:
         outs, weights = zip(*pairs, strict=True)
-        found = autograd_grad(list(outs), places, list(weights), allow_unused=True)
+        derivatives = autograd_grad(list(outs), places, list(weights), allow_unused=True)
     return [
         np.zeros(place.shape, array(place).dtype) if each is None else array(each)
-        for place, each in zip(places, found, strict=True)
+        for place, each in zip(places, derivatives, strict=True)
     ]
 
 
@@ -132,7 +130,7 @@ def modes(framework: Framework, point: Point) -> None:
     cotangents, ways, others = (
         point.like(point.results()), point.like(point.inputs), point.like(point.inputs),
     )  # fmt: skip
-    weights, along, across = ([framework.array(numbers(each)) for each in some] for some in (cotangents, ways, others))
+    weights, along, across = (framework.arrays(some) for some in (cotangents, ways, others))
 
     def gradients_of(*arrays: Any) -> Sequence[Any]:
         return tuple(framework.vjp(call, arrays)[1](weights))
@@ -141,7 +139,7 @@ def modes(framework: Framework, point: Point) -> None:
         return tuple(framework.jvp(call, arrays, along)[1])
 
     _, backward_over_backward = framework.vjp(gradients_of, call.inputs)
-    found = {"backward over backward": _inner(framework, backward_over_backward(along), across)}
+    products = {"backward over backward": _inner(framework, backward_over_backward(along), across)}
     by_forward: dict[str, Callable[[], Any]] = {
         "forward over backward": lambda: _inner(framework, framework.jvp(gradients_of, call.inputs, along)[1], across),
         "backward over forward": lambda: _inner(
@@ -153,13 +151,13 @@ def modes(framework: Framework, point: Point) -> None:
     }
     for name, compute in by_forward.items():
         try:
-            found[name] = compute()
+            products[name] = compute()
         except Undecided:
             continue  # only gradients
     wanted = _second(point, cotangents, ways)[: len(ways)]
     exact = float(sum(np.vdot(array(u), w).real for u, w in zip(others, wanted, strict=True)))
     scale = sum(float(np.sum(np.abs(array(u)) * np.abs(w))) for u, w in zip(others, wanted, strict=True))
-    for name, value in found.items():
+    for name, value in products.items():
         assert_number(value, exact, f"second derivative by {name}", scale)
 
 
@@ -172,9 +170,9 @@ def undefined(framework: Framework, point: Point) -> None:
     cotangents = point.like(outs)
     for used in range(len(outs)):
         _, pullback = framework.vjp(lambda *arrays, used=used: (call(*arrays)[used],), call.inputs)
-        found = pullback([framework.array(numbers(cotangents[used]))])
+        gradients = pullback(framework.arrays([cotangents[used]]))
         only = [each if place == used else each * 0 for place, each in enumerate(cotangents)]
-        _same_gradients(framework, point, found, point.gradients(only), f" where only result {used} has one")
+        _same_gradients(framework, point, gradients, point.gradients(only), f" where only result {used} has one")
 
 
 def needed(framework: Framework, point: Point) -> None:
@@ -186,15 +184,15 @@ def needed(framework: Framework, point: Point) -> None:
     wanted = point.gradients(cotangents)
     for place, name in enumerate(point.names()):
 
-        def alone(given: Any, place: int = place) -> Sequence[Any]:
-            return call(*[given if other == place else each for other, each in enumerate(call.inputs)])
+        def alone(varied: Any, place: int = place) -> Sequence[Any]:
+            return call(*[varied if other == place else each for other, each in enumerate(call.inputs)])
 
         results, pullback = framework.vjp(alone, [call.inputs[place]])
         if len(results) != len(cotangents):
             raise Undecided("another number of results")
-        (found,) = pullback([framework.array(numbers(each)) for each in cotangents])
+        (alone_gradient,) = pullback(framework.arrays(cotangents))
         what = f"gradient of '{name}' where only '{name}' needs one"
-        _close(framework, found, array(wanted[place]), what, name)
+        _close(framework, alone_gradient, array(wanted[place]), what, name)
 
 
 def batches(framework: Framework, point: Point) -> None:
@@ -203,32 +201,30 @@ def batches(framework: Framework, point: Point) -> None:
         raise Inapplicable("there is nothing to batch")
     call = Call(framework, point)
     outs = point.results()
-    weights = [framework.array(numbers(each)) for each in point.like(outs)]
+    weights = framework.arrays(point.like(outs))
 
     def both(*arrays: Any) -> Sequence[Any]:
         results, pullback = framework.transforming().vjp(call, arrays)
         return (*results, *pullback(weights))
 
+    hermitian = {id(each) for each in point.sample.hermitian}
+    elements = [batching.batch_elements(tensor, id(tensor) in hermitian) for tensor in point.inputs]
     count = len(point.inputs)
     for chosen, dim in ((range(count), 0), (range(1), 0), (range(count), 1)):
         if dim and any(point.inputs[place].dim() < dim for place in chosen):
             continue
         in_dims = [dim if place in chosen else None for place in range(count)]
-        elements = [
-            batching.batch_elements(tensor, id(tensor) in {id(each) for each in point.sample.hermitian})
-            for tensor in point.inputs
-        ]
         stacked = [
-            framework.array(np.stack(each, axis=in_dim)) if in_dim is not None else given
-            for each, in_dim, given in zip(elements, in_dims, call.inputs, strict=True)
+            framework.array(np.stack(each, axis=in_dim)) if in_dim is not None else alone
+            for each, in_dim, alone in zip(elements, in_dims, call.inputs, strict=True)
         ]
-        found = framework.vmap(both, in_dims)(*stacked)
+        batch = framework.vmap(both, in_dims)(*stacked)
         for number in range(batching.SIZE):
             arrays = [
-                framework.array(each[number]) if in_dim is not None else given
-                for each, in_dim, given in zip(elements, in_dims, call.inputs, strict=True)
+                framework.array(each[number]) if in_dim is not None else alone
+                for each, in_dim, alone in zip(elements, in_dims, call.inputs, strict=True)
             ]
-            for place, (one, other) in enumerate(zip(found, both(*arrays), strict=True)):
+            for place, (one, other) in enumerate(zip(batch, both(*arrays), strict=True)):
                 what = f"result {place}" if place < len(outs) else f"gradient of '{point.names()[place - len(outs)]}'"
                 wanted = framework.numpy(other)
                 _close(framework, one[number], wanted, f"{what} of a batch along dimension {dim}")
@@ -238,15 +234,15 @@ def compiled(framework: Framework, point: Point) -> None:
     """Compiled, results and gradients are the same."""
     call = Call(framework, point)
     cotangents = point.like(point.results())
-    weights = [framework.array(numbers(each)) for each in cotangents]
+    weights = framework.arrays(cotangents)
     _, pullback = framework.vjp(framework.compiled(call), call.inputs)
     _same_gradients(framework, point, pullback(weights), point.gradients(cotangents), " of compiled code")
 
     def gradients_of(*arrays: Any) -> Sequence[Any]:
         return tuple(framework.transforming().vjp(call, arrays)[1](weights))
 
-    found = framework.compiled(gradients_of)(*call.inputs)
-    _same_gradients(framework, point, found, point.gradients(cotangents), " in compiled code")
+    gradients = framework.compiled(gradients_of)(*call.inputs)
+    _same_gradients(framework, point, gradients, point.gradients(cotangents), " in compiled code")
 
 
 def registered(framework: PyTorch, point: Point) -> None:
@@ -272,8 +268,8 @@ def inplace(framework: PyTorch, point: Point) -> None:
     results, pullback = framework.vjp(lambda first, *others: written(first.clone(), *others), call.inputs)
     for one, other in zip(results, call(*call.inputs), strict=True):
         _close(framework, one, framework.numpy(other), f"'{name}'")
-    found = pullback([framework.array(numbers(each)) for each in cotangents])
-    _same_gradients(framework, point, found, point.gradients(cotangents), f" of '{name}'")
+    gradients = pullback(framework.arrays(cotangents))
+    _same_gradients(framework, point, gradients, point.gradients(cotangents), f" of '{name}'")
 
 
 def out(framework: PyTorch, point: Point) -> None:
@@ -309,9 +305,9 @@ def _same(
 
 
 def _same_gradients(
-    framework: Framework, point: Point, found: Sequence[Any], wanted: Sequence[Tensor], where: str = ""
+    framework: Framework, point: Point, gradients: Sequence[Any], wanted: Sequence[Tensor], where: str = ""
 ) -> None:
-    for name, one, other in zip(point.names(), found, wanted, strict=True):
+    for name, one, other in zip(point.names(), gradients, wanted, strict=True):
         _same(framework, one, other, f"gradient of '{name}'{where}", name)
 
 

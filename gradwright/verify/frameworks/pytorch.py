@@ -24,8 +24,8 @@ class PyTorch(Framework):
         return getattr(getattr(getattr(torch.ops, self.namespace), base), overload or "default")
 
     def operator(self, name: str) -> Callable[..., Any]:
-        found: Callable[..., Any] = self.overload(name)
-        return found
+        operator: Callable[..., Any] = self.overload(name)
+        return operator
 
     def array(self, values: Array) -> Any:
         if values.dtype.name == "bfloat16":
@@ -37,8 +37,8 @@ class PyTorch(Framework):
 
     def numpy(self, value: Any) -> Array:
         value = value.detach().resolve_conj().resolve_neg()
-        found: Array = (value.float() if value.dtype in _HALVES else value).numpy()
-        return found
+        values: Array = (value.float() if value.dtype in _HALVES else value).numpy()
+        return values
 
     def dtype(self, name: str) -> Any:
         return getattr(torch, name)
@@ -54,26 +54,26 @@ class PyTorch(Framework):
             used = [pair for pair in zip(results, cotangents, strict=True) if pair[0].requires_grad]
             if not used:
                 return [torch.zeros_like(each) for each in inputs]
-            found = torch.autograd.grad(
+            gradients = torch.autograd.grad(
                 [result for result, _ in used], inputs, [cotangent for _, cotangent in used], create_graph=True,
                 allow_unused=True,
             )  # fmt: skip
-            return [torch.zeros_like(x) if each is None else each for x, each in zip(inputs, found, strict=True)]
+            return [torch.zeros_like(x) if each is None else each for x, each in zip(inputs, gradients, strict=True)]
 
         return results, pullback
 
     def jvp(self, function: Function, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-        found: tuple[Any, Sequence[Any]] = torch.func.jvp(function, tuple(inputs), tuple(tangents))
-        return found
+        results: tuple[Any, Sequence[Any]] = torch.func.jvp(function, tuple(inputs), tuple(tangents))
+        return results
 
     def vmap(self, function: Function, in_dims: Sequence[int | None]) -> Function:
-        found: Function = torch.func.vmap(function, in_dims=tuple(in_dims))
-        return found
+        batched: Function = torch.func.vmap(function, in_dims=tuple(in_dims))
+        return batched
 
     def compiled(self, function: Function) -> Function:
         torch.compiler.reset()
-        found: Function = torch.compile(function, backend="aot_eager", fullgraph=True)
-        return found
+        compiled: Function = torch.compile(function, backend="aot_eager", fullgraph=True)
+        return compiled
 
     def transforming(self) -> Framework:
         return _Transforms(self)
