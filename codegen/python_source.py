@@ -36,7 +36,7 @@ class PythonFunction:
 
     `parameters` is None for an alias of the NumPy function `alias`, whose parameters have no names.  `about` is the
     first paragraph of its docstring, on one line. `linear` are the groups of parameters in which it is declared to be
-    linear, each with its place.
+    linear, each with its place. `takes_rest` and `takes_options` say whether it has parameters `*rest` and `**options`.
     """
 
     name: str
@@ -47,6 +47,27 @@ class PythonFunction:
     alias: str = ""
     about: str = ""
     linear: tuple[tuple[frozenset[str], Span], ...] = ()
+    takes_rest: bool = False
+    takes_options: bool = False
+
+    def fits(self, by_position: Sequence[str], by_name: Sequence[str]) -> bool:
+        """Whether it takes just these arguments, in this order: `*` the last by position, `**` the last by name."""
+        own = [parameter.name for parameter in self.parameters or () if not parameter.keyword_only]
+        if self.takes_rest:
+            by_position = by_position[: len(own)]
+        count = len(by_position)
+        named = [*own[count:], *(parameter.name for parameter in self.parameters or () if parameter.keyword_only)]
+        if self.takes_options:
+            by_name = by_name[: len(named)]
+        return own[:count] == list(by_position) and named == list(by_name)
+
+    @property
+    def signature(self) -> str:
+        """Its name and the names of its parameters."""
+        own = [parameter.name for parameter in self.parameters or () if not parameter.keyword_only]
+        keywords = [parameter.name for parameter in self.parameters or () if parameter.keyword_only]
+        star = ["*"] if self.takes_rest or keywords else []
+        return f"{self.name}({', '.join([*own, *star, *keywords, *['**'] * self.takes_options])})"
 
     @property
     def arity(self) -> int | None:
@@ -224,7 +245,10 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     about = " ".join((ast.get_docstring(definition) or "").partition("\n\n")[0].split())
     linear = tuple((linear_names(each), _span(file, each)) for each in linear_groups(definition))
     returns = _text(definition.returns)
-    return PythonFunction(definition.name, module, tuple(parameters), returns, span, about=about, linear=linear)
+    return PythonFunction(
+        definition.name, module, tuple(parameters), returns, span, about=about, linear=linear,
+        takes_rest=arguments.vararg is not None, takes_options=arguments.kwarg is not None,
+    )  # fmt: skip
 
 
 @functools.cache

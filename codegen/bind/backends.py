@@ -11,7 +11,6 @@ from codegen.paths import PythonPart
 from codegen.python_source import FunctionIndex, PythonFunction, SourcePart
 from codegen.read.backends import BackendFile, Supported
 from codegen.read.model import NativeFunction
-from codegen.schema.names import python
 from codegen.source import Diagnostics
 from codegen.words import Hint, did_you_mean
 
@@ -101,12 +100,11 @@ def _of_name(index: FunctionIndex, function: NativeFunction) -> PythonFunction |
 
 
 def _misfit(kernel: PythonFunction, function: NativeFunction, generic: bool) -> tuple[str, str] | None:
-    """The parameters that a kernel has and those that it is to have, where they differ."""
-    names = [python(argument.name) for argument in function.schema.arguments if not argument.is_placement]
+    """The signature that a kernel has and the parameters that it is to have, where they differ."""
+    names = function.kernel_parameters
     if generic:
         names.insert(0, _GENERIC)
-    own = [parameter.name for parameter in kernel.parameters or ()]
-    return None if own == names else (", ".join(own), ", ".join(names))
+    return None if kernel.fits(names, ()) else (kernel.signature, ", ".join(names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +133,7 @@ class _Binding:
                 self.diagnostics.error(
                     Code.KERNEL_PARAMETERS,
                     (each.kernel or each.operator).span(),
-                    f"'{kernel.name}({misfit[0]})' does not fit '{function.schema}'",
+                    f"'{misfit[0]}' does not fit '{function.schema}'",
                     f"its parameters are to be ({misfit[1]})",
                     ((kernel.span, f"'{kernel.name}' is defined here"),),
                 )

@@ -103,7 +103,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
                 parser.error(str(error))
             return _carry_out(arguments, made.paths, chosen, of_others=True)
     is_current = output.unchanged(paths, "python") is not None
-    if not is_current and (arguments.unproven or arguments.update_ledger):
+    is_generated = (paths.output / "registry.py").is_file()
+    if not is_generated or (not is_current and (arguments.unproven or arguments.update_ledger)):
         print(f"error: {paths.shown(paths.output)} is not what the YAML gives", file=sys.stderr)
         print(f"run: {shlex.join(program())}", file=sys.stderr)
         return ERRORS

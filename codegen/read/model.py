@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from codegen.dispatch_keys import COMPOSITE_IMPLICIT
 from codegen.formula.meaning import Meaning
 from codegen.formula.syntax import Expr
+from codegen.schema.names import python
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.signs import CONJUGATION, SignUse
 from codegen.source import Span, Text
@@ -167,6 +168,11 @@ class NativeFunction:
     overload_of: str | None = None  # Gradwright: another base name that formulas may call it by
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
+
+    @property
+    def kernel_parameters(self) -> list[str]:
+        """The names of the parameters of its kernels on arrays, which get all arguments by position."""
+        return [python(argument.name) for argument in self.schema.arguments if not argument.is_placement]
 
     @property
     def name(self) -> OperatorName:

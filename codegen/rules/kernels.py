@@ -68,10 +68,11 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
 def _check_parameters(
     function: NativeFunction, definition: PythonFunction, place: Text, composite: bool, diagnostics: Diagnostics
 ) -> None:
-    arguments = list(function.schema.arguments)
+    positional = [python(argument.name) for argument in function.schema.positional]
+    keyword_only = [python(argument.name) for argument in function.schema.kwarg_only]
     if not composite:
-        arguments = [argument for argument in arguments if not argument.is_placement]
-    names = [python(argument.name) for argument in arguments]
+        positional, keyword_only = function.kernel_parameters, []
+    names = [*positional, *keyword_only]
     note = ((definition.span, f"'{definition.name}' is defined here"),)
     if definition.parameters is None:
         arity = definition.arity
@@ -82,11 +83,10 @@ def _check_parameters(
                 f"argument{'' if len(names) == 1 else 's'}",
                 notes=note,
             )  # fmt: skip
-        return
-    parameters = [parameter.name for parameter in definition.parameters]
-    if parameters != names:
+    elif not definition.fits(positional, keyword_only):
         diagnostics.error(
             Code.KERNEL_PARAMETERS,
-            place.span(), f"'{definition.name}({', '.join(parameters)})' does not fit '{function.schema}'",
-            hint=f"its parameters are to be ({', '.join(names)})", notes=note,
+            place.span(), f"'{definition.signature}' does not fit '{function.schema}'",
+            hint=f"its parameters are to be ({', '.join([*positional, *['*'] * bool(keyword_only), *keyword_only])})",
+            notes=note,
         )  # fmt: skip

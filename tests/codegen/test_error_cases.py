@@ -36,7 +36,7 @@ KINDS = {
     "output_differentiability of the wrong length": ("output_differentiability_length",),
     "contradicting alias annotations": ("func_alias_contradiction",),
     "kernel that does not exist": ("kernel_missing", "no_dispatch_no_composite"),
-    "kernel that does not fit": ("kernel_arity", "kernel_parameters"),
+    "kernel that does not fit": ("kernel_arity", "kernel_parameters", "kernel_keyword_only"),
     "batching rule that does not exist": ("batching_unknown", "batching_not_a_name"),
     "not linear: grad + 1": ("grad_plus_one", "grad_plus_tensor"),
     "not linear: grad * grad": ("grad_times_grad",),

@@ -221,6 +221,12 @@ def test_verify_keeps_what_it_finds(wrong: Project) -> None:
     assert "mylib/_generated is not what the YAML gives\nrun: python -m codegen\n" in refused.stderr
 
 
+def test_nothing_is_proven_before_it_is_generated(project: Project) -> None:
+    refused = generate(project, "verify")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "error: mylib/_generated is not what the YAML gives\nrun: python -m codegen\n"
+
+
 def recorded(project: Project) -> list[str]:
     file = project.file("_generated/proofs.txt")
     return file.read_text().splitlines()[2:] if file.exists() else []

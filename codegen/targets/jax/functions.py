@@ -274,7 +274,11 @@ class _Writer:
             return
         if not is_of_numpy(self.operator, self.library):
             made = self.library.function(function.module, function.name)
-            out.add(f"return {call(self.library.name(made, self.item), ['xp', *arguments])}")
+            given = [
+                f"{python(each.name)}={name}" if each.keyword_only else name
+                for each, name in zip(self.parameters, arguments, strict=True)
+            ]
+            out.add(f"return {call(self.library.name(made, self.item), ['xp', *given])}")
             return
         if key != CPU and not key.startswith("Composite"):
             raise NotPortable(f"it has a kernel of '{key}' alone", self.operator.source.text.span())

@@ -151,7 +151,7 @@ class Translator:
         for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
             parts.append(self._parameter(each, default))
         if arguments.kwarg is not None:
-            raise self.missing(definition, f"'{definition.name}' takes any keywords")
+            parts.append(f"**{self._parameter(arguments.kwarg, None)}")
         returns = "" if definition.returns is None else f" -> {self._annotation(definition.returns)}"
         return f"def {self.item.name}({', '.join(parts)}){returns}:"
 

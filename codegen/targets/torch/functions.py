@@ -28,6 +28,7 @@ from codegen.targets.torch.printer import (
     annotation,
     argument,
     arguments_of,
+    by_position,
     parameters_of,
 )
 
@@ -122,11 +123,12 @@ class FunctionWriter:
     # -- inputs
 
     def _input_parameters(self) -> list[str]:
-        if not self.lists:
+        if not self.lists and by_position(self.operator):
             return parameters_of(self.operator, keywords=False)
         names = {argument(each.name): annotation(each.type) for each in self.parameters}
         parts = [f"{name}: {names[name]}" for name in self.fixed]
-        return [*parts, *(f"{name}: int" for name in self.counts), "*elements: Tensor | None"]
+        parts += [f"{name}: int" for name in self.counts]
+        return [*parts, "*elements: Tensor | None"] if self.lists else parts
 
     def _take_lists(self, out: Lines) -> None:
         """Put the lists together again."""
@@ -515,7 +517,7 @@ class FunctionWriter:
 
 
 def record_of(operator: OperatorPlan, names: Names) -> str:
-    """The function that applies the class to arguments as the operator has them; for operators with lists."""
+    """The function that applies the class to arguments as the operator has them, where the class takes others."""
     out = Lines()
     lists = [argument(each.name) for each in list_parameters(operator)]
     inputs = [argument(each.name) for each in operator.python.parameters if not is_list(each)]

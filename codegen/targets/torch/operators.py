@@ -44,6 +44,7 @@ from codegen.targets.torch.printer import (
     TreePrinter,
     argument,
     arguments_of,
+    by_position,
     parameters_of,
     result_annotation,
 )
@@ -124,7 +125,7 @@ class _Writer:
             self._kernel()
             if not implicit and has_tensors:
                 self.functions.append(FunctionWriter(operator, self.library, self.item).text())
-                if list_parameters(operator) or operator.returns_list:
+                if list_parameters(operator) or operator.returns_list or not by_position(operator):
                     function = self.names.record
                     self.functions.append(f"{self.names.applied} = apply_of({self.names.cls})")
                     self.functions.append(record_of(operator, self.names))
@@ -187,8 +188,11 @@ class _Writer:
             else:
                 self._arrays(function)
 
+    def _parameters(self) -> list[str]:
+        return parameters_of(self.operator, keywords=not by_position(self.operator))
+
     def _head(self, name: str, returns: str | None = None) -> str:
-        parameters = [each.replace(": Number", ": Any") for each in parameters_of(self.operator, keywords=False)]
+        parameters = [each.replace(": Number", ": Any") for each in self._parameters()]
         return function_head(name, parameters, returns or result_annotation(self.operator))
 
     def _python(self, function: PythonFunction) -> str:
@@ -214,7 +218,7 @@ class _Writer:
         out = Lines()
         self._check_dtypes(out)
         called = self._python(function)
-        result = call(called, arguments_of(self.operator, keywords=False))
+        result = call(called, arguments_of(self.operator))
         out.add(f"return {f'list({result})' if self.operator.returns_list else result}")
         self.functions.append(f"{self._head(self.names.kernel)}\n{out.text}")
         key = COMPOSITE_IMPLICIT if key == COMPOSITE_IMPLICIT else COMPOSITE_EXPLICIT
@@ -446,7 +450,7 @@ class _Writer:
         given = arguments_of(operator)
         if operator.kind is not OperatorKind.DECLARED and tensors_of(operator):
             tensors = ", ".join(tensors_of(operator))
-            direct = call(self.names.kernel, arguments_of(operator, keywords=False))
+            direct = call(self.names.kernel, arguments_of(operator, keywords=not by_position(operator)))
             out.add(f"way = way_of({tensors})")
             if function is not None:
                 applied = function if function.startswith("_") else self.names.applied

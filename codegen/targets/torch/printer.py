@@ -128,6 +128,12 @@ def default_of(parameter: ParameterPlan) -> str:
     return f"torch.{value.removeprefix('dtypes.')}" if value.startswith("dtypes.") else value
 
 
+def by_position(operator: OperatorPlan) -> bool:
+    """Whether a function can take all arguments by position: no parameter without a default is after one with one."""
+    optional = [parameter.default is not None for parameter in operator.python.parameters]
+    return optional == sorted(optional)
+
+
 def parameters_of(operator: OperatorPlan, keywords: bool = True) -> list[str]:
     """The parameters of an operator's function with their types and defaults.
 

@@ -36,8 +36,7 @@ class PyTorch(Framework):
         return isinstance(value, torch.Tensor)
 
     def numpy(self, value: Any) -> Array:
-        value = value.detach().resolve_conj().resolve_neg()
-        values: Array = (value.float() if value.dtype in _HALVES else value).numpy()
+        values: Array = (value.float() if value.dtype in _HALVES else value).numpy(force=True)
         return values
 
     def dtype(self, name: str) -> Any:

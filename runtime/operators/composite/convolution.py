@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from runtime import ops
 from runtime.base.tensor import Tensor
@@ -41,82 +42,34 @@ def _convolve(
     return out.squeeze(0) if single else out
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1,),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    groups: int = 1,
-) -> Tensor:
+def conv1d(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """Cross-correlation of a batch of signals (N, C, L) with kernels (C_out, C / groups, K)."""
-    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv1d", 1, input, weight, *arguments)
 
 
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0),
-    dilation: Sequence[int] = (1, 1),
-    groups: int = 1,
-) -> Tensor:
+def conv2d(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """Cross-correlation of a batch of images (N, C, H, W) with kernels (C_out, C / groups, K_h, K_w)."""
-    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv2d", 2, input, weight, *arguments)
 
 
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1, 1, 1),
-    padding: Sequence[int] = (0, 0, 0),
-    dilation: Sequence[int] = (1, 1, 1),
-    groups: int = 1,
-) -> Tensor:
+def conv3d(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """Cross-correlation of a batch of volumes (N, C, D, H, W) with kernels (C_out, C / groups, K_d, K_h, K_w)."""
-    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv3d", 3, input, weight, *arguments)
 
 
-def conv1d_padding(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1,),
-    padding: str = "valid",
-    dilation: Sequence[int] = (1,),
-    groups: int = 1,
-) -> Tensor:
+def conv1d_padding(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """The same, padded by 'valid' (not at all) or 'same' (to the length of the input)."""
-    return _convolve("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv1d", 1, input, weight, *arguments)
 
 
-def conv2d_padding(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1, 1),
-    padding: str = "valid",
-    dilation: Sequence[int] = (1, 1),
-    groups: int = 1,
-) -> Tensor:
+def conv2d_padding(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """The same, padded by 'valid' (not at all) or 'same' (to the size of the input)."""
-    return _convolve("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv2d", 2, input, weight, *arguments)
 
 
-def conv3d_padding(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1, 1, 1),
-    padding: str = "valid",
-    dilation: Sequence[int] = (1, 1, 1),
-    groups: int = 1,
-) -> Tensor:
+def conv3d_padding(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """The same, padded by 'valid' (not at all) or 'same' (to the size of the input)."""
-    return _convolve("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
+    return _convolve("conv3d", 3, input, weight, *arguments)
 
 
 def _convolution_mode(
@@ -173,46 +126,19 @@ def _transpose(
     return out.squeeze(0) if single else out
 
 
-def conv_transpose1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1,),
-    padding: Sequence[int] = (0,),
-    output_padding: Sequence[int] = (0,),
-    groups: int = 1,
-    dilation: Sequence[int] = (1,),
-) -> Tensor:
+def conv_transpose1d(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """The transpose of `conv1d` with these kernels: what the gradient of its input is."""
-    return _transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose1d", 1, input, weight, *arguments)
 
 
-def conv_transpose2d_input(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1, 1),
-    padding: Sequence[int] = (0, 0),
-    output_padding: Sequence[int] = (0, 0),
-    groups: int = 1,
-    dilation: Sequence[int] = (1, 1),
-) -> Tensor:
+def conv_transpose2d_input(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """The transpose of `conv2d` with these kernels: what the gradient of its input is."""
-    return _transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose2d", 2, input, weight, *arguments)
 
 
-def conv_transpose3d_input(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1, 1, 1),
-    padding: Sequence[int] = (0, 0, 0),
-    output_padding: Sequence[int] = (0, 0, 0),
-    groups: int = 1,
-    dilation: Sequence[int] = (1, 1, 1),
-) -> Tensor:
+def conv_transpose3d_input(input: Tensor, weight: Tensor, *arguments: Any) -> Tensor:
     """The transpose of `conv3d` with these kernels: what the gradient of its input is."""
-    return _transpose("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _transpose("conv_transpose3d", 3, input, weight, *arguments)
 
 
 # -- with time first, and channels last

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from runtime import ops
 from runtime.base import dtypes
@@ -139,96 +140,43 @@ def _cast_Double(self: Tensor, non_blocking: bool = False) -> Tensor:
 # Series between what 0-dim Tensors hold.
 
 
-def linspace_Tensor_Tensor(
-    start: Tensor,
-    end: Tensor,
-    steps: int,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
+def linspace_Tensor_Tensor(start: Tensor, end: Tensor, steps: int, **options: Any) -> Tensor:
+    return _series(ops.linspace, start, end, steps, **options)
+
+
+def linspace_Tensor_Scalar(start: Tensor, end: Scalar, steps: int, **options: Any) -> Tensor:
+    return _series(ops.linspace, start, end, steps, **options)
+
+
+def linspace_Scalar_Tensor(start: Scalar, end: Tensor, steps: int, **options: Any) -> Tensor:
+    return _series(ops.linspace, start, end, steps, **options)
+
+
+def logspace_Tensor_Tensor(start: Tensor, end: Tensor, steps: int, base: float, **options: Any) -> Tensor:
+    return _series(ops.logspace, start, end, steps, base, **options)
+
+
+def logspace_Tensor_Scalar(start: Tensor, end: Scalar, steps: int, base: float, **options: Any) -> Tensor:
+    return _series(ops.logspace, start, end, steps, base, **options)
+
+
+def logspace_Scalar_Tensor(start: Scalar, end: Tensor, steps: int, base: float, **options: Any) -> Tensor:
+    return _series(ops.logspace, start, end, steps, base, **options)
+
+
+def _series(
+    series: Callable[..., Tensor],
+    start: Tensor | Scalar,
+    end: Tensor | Scalar,
+    *arguments: float,
     device: Device | None = None,
-    pin_memory: bool | None = None,
+    **options: Any,
 ) -> Tensor:
-    _check_ends("linspace", start, end)
-    return ops.linspace(start.item(), end.item(), steps, dtype=dtype, device=device or start.device)
-
-
-def linspace_Tensor_Scalar(
-    start: Tensor,
-    end: Scalar,
-    steps: int,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    _check_ends("linspace", start)
-    return ops.linspace(start.item(), end, steps, dtype=dtype, device=device or start.device)
-
-
-def linspace_Scalar_Tensor(
-    start: Scalar,
-    end: Tensor,
-    steps: int,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    _check_ends("linspace", end)
-    return ops.linspace(start, end.item(), steps, dtype=dtype, device=device or end.device)
-
-
-def logspace_Tensor_Tensor(
-    start: Tensor,
-    end: Tensor,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    _check_ends("logspace", start, end)
-    return ops.logspace(start.item(), end.item(), steps, base, dtype=dtype, device=device or start.device)
-
-
-def logspace_Tensor_Scalar(
-    start: Tensor,
-    end: Scalar,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    _check_ends("logspace", start)
-    return ops.logspace(start.item(), end, steps, base, dtype=dtype, device=device or start.device)
-
-
-def logspace_Scalar_Tensor(
-    start: Scalar,
-    end: Tensor,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: DType | None = None,
-    layout: Layout | None = None,
-    device: Device | None = None,
-    pin_memory: bool | None = None,
-) -> Tensor:
-    _check_ends("logspace", end)
-    return ops.logspace(start, end.item(), steps, base, dtype=dtype, device=device or end.device)
-
-
-def _check_ends(name: str, *ends: Tensor) -> None:
+    ends = [end for end in (start, end) if isinstance(end, Tensor)]
     if any(end.dim() for end in ends):
-        raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors")
+        raise RuntimeError(f"{series.__name__} only supports 0-dimensional start and end tensors")
+    numbers = [end.item() if isinstance(end, Tensor) else end for end in (start, end)]
+    return series(*numbers, *arguments, device=device or ends[0].device, **options)
 
 
 def _dim_arange(like: Tensor, dim: int) -> Tensor:

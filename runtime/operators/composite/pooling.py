@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from runtime import ops
 from runtime.base.tensor import Tensor
@@ -16,12 +17,7 @@ def _check(self: Tensor, name: str, dims: int = 1) -> None:
 
 
 def max_pool1d_with_indices(
-    self: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = (),
-    padding: Sizes = (0,),
-    dilation: Sizes = (1,),
-    ceil_mode: bool = False,
+    self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
 ) -> tuple[Tensor, Tensor]:
     """The largest element of each window, and where it was."""
     _check(self, "max_pool1d")
@@ -32,71 +28,33 @@ def max_pool1d_with_indices(
     return values.squeeze(-2), indices.squeeze(-2)
 
 
-def max_pool1d(
-    self: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = (),
-    padding: Sizes = (0,),
-    dilation: Sizes = (1,),
-    ceil_mode: bool = False,
-) -> Tensor:
+def max_pool1d(self: Tensor, *arguments: Any) -> Tensor:
     """The largest element of each window."""
-    return ops.max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    return ops.max_pool1d_with_indices(self, *arguments)[0]
 
 
-def max_pool2d(
-    self: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = (),
-    padding: Sizes = (0, 0),
-    dilation: Sizes = (1, 1),
-    ceil_mode: bool = False,
-) -> Tensor:
+def max_pool2d(self: Tensor, *arguments: Any) -> Tensor:
     """The largest element of each window."""
-    return ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    return ops.max_pool2d_with_indices(self, *arguments)[0]
 
 
-def max_pool2d_backward(
-    grad_output: Tensor,
-    self: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = (),
-    padding: Sizes = (0, 0),
-    dilation: Sizes = (1, 1),
-    ceil_mode: bool = False,
-) -> Tensor:
+def max_pool2d_backward(grad_output: Tensor, self: Tensor, kernel_size: Sizes, *options: Any) -> Tensor:
     """The gradient of each maximum at its place, which is looked for again."""
-    indices = ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[1]
-    return ops.max_pool2d_with_indices_backward(
-        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
-    )
+    arguments = grad_output, self, kernel_size, *options, ops.max_pool2d_with_indices(self, kernel_size, *options)[1]
+    return ops.max_pool2d_with_indices_backward(*arguments)
 
 
-def max_pool3d(
-    self: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = (),
-    padding: Sizes = (0, 0, 0),
-    dilation: Sizes = (1, 1, 1),
-    ceil_mode: bool = False,
-) -> Tensor:
+def max_pool3d(self: Tensor, *arguments: Any) -> Tensor:
     """The largest element of each window."""
-    return ops.max_pool3d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    return ops.max_pool3d_with_indices(self, *arguments)[0]
 
 
-def avg_pool1d(
-    self: Tensor,
-    kernel_size: Sizes,
-    stride: Sizes = (),
-    padding: Sizes = (0,),
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> Tensor:
+def avg_pool1d(self: Tensor, kernel_size: Sizes, stride: Sizes, padding: Sizes, *options: Any) -> Tensor:
     """The mean of each window."""
     _check(self, "avg_pool1d")
     far = stride or kernel_size
     sizes = [1, *kernel_size], [1, *far], [0, *padding]
-    return ops.avg_pool2d(self.unsqueeze(-2), *sizes, ceil_mode, count_include_pad).squeeze(-2)
+    return ops.avg_pool2d(self.unsqueeze(-2), *sizes, *options).squeeze(-2)
 
 
 def adaptive_avg_pool1d(self: Tensor, output_size: Sizes) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from runtime import ops
 from runtime.base.tensor import Tensor
@@ -209,26 +210,34 @@ def _gather_weights(params: Sequence[Tensor], has_biases: bool, projected: bool)
     return found
 
 
+class _Options(NamedTuple):
+    """The last parameters of all operators of stacks, in their order."""
+
+    has_biases: bool
+    num_layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+    batch_first: bool = False
+
+
 def _layers(
     step: Step,
     input: Tensor,
     sizes: Sequence[int] | None,
     states: Sequence[State],
     weights: Sequence[_Weights],
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
+    options: _Options,
 ) -> tuple[Tensor, list[State]]:
     """Each layer takes what the one below gives, all directions of it side by side.
 
     `sizes` are the batch sizes of packed data; without them the first dimension of the input is the time.
     """
-    directions = 2 if bidirectional else 1
-    if len(weights) != num_layers * directions or len(states) != num_layers * directions:
+    directions = 2 if options.bidirectional else 1
+    if len(weights) != options.num_layers * directions or len(states) != options.num_layers * directions:
         raise RuntimeError("Expected more hidden states in stacked_rnn")
     last: list[State] = []
-    for layer in range(num_layers):
+    for layer in range(options.num_layers):
         outputs = []
         for direction in range(directions):
             place = layer * directions + direction
@@ -239,172 +248,78 @@ def _layers(
                 out, state = _along_packed(step, input, sizes, states[place], weights[place], backwards)
             outputs.append(out)
             last.append(state)
-        input = ops.cat(outputs, -1) if bidirectional else outputs[0]
-        if dropout and train and layer < num_layers - 1:
-            input = ops.dropout(input, dropout, True)
+        input = ops.cat(outputs, -1) if options.bidirectional else outputs[0]
+        if options.dropout and options.train and layer < options.num_layers - 1:
+            input = ops.dropout(input, options.dropout, True)
     return input, last
 
 
 def _run(
     step: Step,
     input: Tensor,
-    sizes: Sequence[int] | None,
+    batch_sizes: Tensor | None,
     hx: Sequence[Tensor],
     params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool = False,
+    options: _Options,
 ) -> tuple[Tensor, ...]:
     """The output, and each part of the last state with one entry for each layer and direction."""
+    sizes = None if batch_sizes is None else [int(size) for size in batch_sizes.tolist()]
     projected = len(hx) == 2 and hx[0].shape[2] != hx[1].shape[2]
-    weights = _gather_weights(params, has_biases, projected)
+    weights = _gather_weights(params, options.has_biases, projected)
     states = list(zip(*(ops.unbind(each, 0) for each in hx), strict=False))
-    time_first = input.transpose(0, 1) if batch_first else input
-    out, last = _layers(step, time_first, sizes, states, weights, num_layers, dropout, train, bidirectional)
+    time_first = input.transpose(0, 1) if options.batch_first else input
+    out, last = _layers(step, time_first, sizes, states, weights, options)
     ends = tuple(ops.stack(list(each), 0) for each in zip(*last, strict=True))
-    return (out.transpose(0, 1) if batch_first else out, *ends)
+    return (out.transpose(0, 1) if options.batch_first else out, *ends)
 
 
-def _lstm_states(hx: Sequence[Tensor]) -> Sequence[Tensor]:
+def _run_lstm(
+    input: Tensor, batch_sizes: Tensor | None, hx: Sequence[Tensor], params: Sequence[Tensor], options: _Options
+) -> tuple[Tensor, ...]:
     if len(hx) != 2:
         raise RuntimeError("lstm expects two hidden states")
-    return hx
+    return _run(_lstm_step, input, batch_sizes, hx, params, options)
 
 
-def _sizes(batch_sizes: Tensor) -> list[int]:
-    return [int(size) for size in batch_sizes.tolist()]
-
-
-def rnn_tanh_input(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
+def rnn_tanh_input(input: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any) -> tuple[Tensor, ...]:
     """A recurrent network of tanh cells over sequences: all outputs, and the last hidden states."""
-    options = has_biases, num_layers, dropout, train, bidirectional, batch_first
-    out, hidden = _run(_tanh_step, input, None, [hx], params, *options)
-    return out, hidden
+    return _run(_tanh_step, input, None, [hx], params, _Options(*options))
 
 
 def rnn_tanh_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor]:
-    options = has_biases, num_layers, dropout, train, bidirectional
-    out, hidden = _run(_tanh_step, data, _sizes(batch_sizes), [hx], params, *options)
-    return out, hidden
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any
+) -> tuple[Tensor, ...]:
+    return _run(_tanh_step, data, batch_sizes, [hx], params, _Options(*options))
 
 
-def rnn_relu_input(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
+def rnn_relu_input(input: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any) -> tuple[Tensor, ...]:
     """A recurrent network of relu cells over sequences: all outputs, and the last hidden states."""
-    options = has_biases, num_layers, dropout, train, bidirectional, batch_first
-    out, hidden = _run(_relu_step, input, None, [hx], params, *options)
-    return out, hidden
+    return _run(_relu_step, input, None, [hx], params, _Options(*options))
 
 
 def rnn_relu_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor]:
-    options = has_biases, num_layers, dropout, train, bidirectional
-    out, hidden = _run(_relu_step, data, _sizes(batch_sizes), [hx], params, *options)
-    return out, hidden
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any
+) -> tuple[Tensor, ...]:
+    return _run(_relu_step, data, batch_sizes, [hx], params, _Options(*options))
 
 
-def gru_input(
-    input: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor]:
+def gru_input(input: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any) -> tuple[Tensor, ...]:
     """A network of gated recurrent units over sequences: all outputs, and the last hidden states."""
-    options = has_biases, num_layers, dropout, train, bidirectional, batch_first
-    out, hidden = _run(_gru_step, input, None, [hx], params, *options)
-    return out, hidden
+    return _run(_gru_step, input, None, [hx], params, _Options(*options))
 
 
 def gru_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Tensor,
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor]:
-    options = has_biases, num_layers, dropout, train, bidirectional
-    out, hidden = _run(_gru_step, data, _sizes(batch_sizes), [hx], params, *options)
-    return out, hidden
+    data: Tensor, batch_sizes: Tensor, hx: Tensor, params: Sequence[Tensor], *options: Any
+) -> tuple[Tensor, ...]:
+    return _run(_gru_step, data, batch_sizes, [hx], params, _Options(*options))
 
 
-def lstm_input(
-    input: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-    batch_first: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
+def lstm_input(input: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], *options: Any) -> tuple[Tensor, ...]:
     """A network of long short-term memory over sequences: all outputs, the last hidden and cell states."""
-    options = has_biases, num_layers, dropout, train, bidirectional, batch_first
-    out, hidden, cell = _run(_lstm_step, input, None, _lstm_states(hx), params, *options)
-    return out, hidden, cell
+    return _run_lstm(input, None, hx, params, _Options(*options))
 
 
 def lstm_data(
-    data: Tensor,
-    batch_sizes: Tensor,
-    hx: Sequence[Tensor],
-    params: Sequence[Tensor],
-    has_biases: bool,
-    num_layers: int,
-    dropout: float,
-    train: bool,
-    bidirectional: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    options = has_biases, num_layers, dropout, train, bidirectional
-    out, hidden, cell = _run(_lstm_step, data, _sizes(batch_sizes), _lstm_states(hx), params, *options)
-    return out, hidden, cell
+    data: Tensor, batch_sizes: Tensor, hx: Sequence[Tensor], params: Sequence[Tensor], *options: Any
+) -> tuple[Tensor, ...]:
+    return _run_lstm(data, batch_sizes, hx, params, _Options(*options))

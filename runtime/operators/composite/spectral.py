@@ -9,6 +9,7 @@ that has the nearest spectra.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from runtime import ops
 from runtime.base.conditions import holds_anywhere
@@ -29,42 +30,16 @@ def _padded_window(window: Tensor | None, like: Tensor, win_length: int, n_fft: 
 def stft(
     self: Tensor,
     n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
+    hop_length: int | None,
+    win_length: int | None,
+    window: Tensor | None,
+    *options: Any,
 ) -> Tensor:
     """Spectra of the frames of a signal (time) or of several (batch, time), as (batch, frequencies, frames)."""
-    return _spectra(
-        self, n_fft, hop_length, win_length, window, False, "constant", normalized, onesided, return_complex,
-        align_to_window,
-    )  # fmt: skip
+    return stft_center(self, n_fft, hop_length, win_length, window, False, "constant", *options)
 
 
 def stft_center(
-    self: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    center: bool = True,
-    pad_mode: str = "reflect",
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Tensor:
-    """As without `center`, or with it of frames whose middle lies at multiples of `hop_length`, by padding."""
-    return _spectra(
-        self, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex,
-        align_to_window,
-    )  # fmt: skip
-
-
-def _spectra(
     self: Tensor,
     n_fft: int,
     hop_length: int | None,
@@ -77,6 +52,7 @@ def _spectra(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Tensor:
+    """As without `center`, or with it of frames whose middle lies at multiples of `hop_length`, by padding."""
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     hop = n_fft // 4 if hop_length is None else hop_length

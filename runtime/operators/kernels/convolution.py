@@ -30,6 +30,8 @@ class _Geometry:
     padding: tuple[int, ...]
     dilation: tuple[int, ...]
     groups: int
+    transposed: bool = False
+    output_padding: tuple[int, ...] = ()
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -41,77 +43,44 @@ class _Geometry:
         each = zip(sizes, self.extents, self.padding, self.stride, strict=True)
         return tuple((size + 2 * pad - extent) // far + 1 for size, extent, pad, far in each)
 
-    def spread_sizes(self, count: Sequence[int], more: Sequence[int]) -> tuple[int, ...]:
-        """The sizes of the input that so many windows come from, and `more`, which the stride may leave out."""
-        each = zip(count, self.extents, self.padding, self.stride, more, strict=True)
+    def spread_sizes(self, count: Sequence[int]) -> tuple[int, ...]:
+        """The sizes of the input that so many windows come from, with the output padding."""
+        each = zip(count, self.extents, self.padding, self.stride, self.output_padding, strict=True)
         return tuple((places - 1) * far - 2 * pad + extent + extra for places, extent, pad, far, extra in each)
 
+    def result_shape(self, input: Array, weight: Array) -> tuple[int, ...]:
+        if self.transposed:
+            return input.shape[0], weight.shape[1] * self.groups, *self.spread_sizes(input.shape[2:])
+        return input.shape[0], weight.shape[0], *self.count(input.shape[2:])
 
-def convolution(
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Array:
+
+def convolution(input: Array, weight: Array, bias: Array | None, *arguments: Any) -> Array:
     """The sums of windows of the input, weighted, or with `transposed` their adjoint: windows laid over each other."""
-    geometry, more = _checked(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    if transposed:
-        out = _spread(input, weight, geometry, geometry.spread_sizes(input.shape[2:], more))
-    else:
-        out = _correlate(input, weight, geometry, geometry.count(input.shape[2:]))
+    geometry = _checked(input, weight, bias, *arguments)
+    compute = _spread if geometry.transposed else _correlate
+    out = compute(input, weight, geometry, geometry.result_shape(input, weight)[2:])
     if bias is not None:
         out += bias.reshape(-1, *(1,) * (input.ndim - 2))
     return out
 
 
-def convolution_shape(
-    input: Array,
-    weight: Array,
-    bias: Array | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Array:
+def convolution_shape(input: Array, weight: Array, bias: Array | None, *arguments: Any) -> Array:
     """The result of `convolution` without data, for the same arguments."""
-    geometry, more = _checked(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
-    spread = geometry.spread_sizes(input.shape[2:], more) if transposed else geometry.count(input.shape[2:])
-    channels = weight.shape[1] * groups if transposed else weight.shape[0]
-    return shaped((input.shape[0], channels, *spread), input.dtype)
+    return shaped(_checked(input, weight, bias, *arguments).result_shape(input, weight), input.dtype)
 
 
 def convolution_backward(
-    grad_output: Array,
-    input: Array,
-    weight: Array,
-    bias_sizes: Sequence[int] | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    output_mask: Sequence[bool],
+    grad_output: Array, input: Array, weight: Array, bias_sizes: Sequence[int] | None, *arguments: Any
 ) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients of input, weight and bias; None for those that `output_mask` leaves out."""
-    geometry, _ = _checked_gradient(
-        grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups
-    )
+    """The gradients of input, weight and bias; None for those that `output_mask`, the last argument, leaves out."""
+    geometry, output_mask = _checked_gradient(grad_output, input, weight, *arguments)
     of_input = of_weight = of_bias = None
-    if output_mask[0] and transposed:
-        # Output padding can leave room for more windows than there are inputs.
-        of_input = _correlate(grad_output, weight.conj(), geometry, input.shape[2:])
-    elif output_mask[0]:
-        of_input = _spread(grad_output, weight.conj(), geometry, input.shape[2:])
+    if output_mask[0]:
+        # Of a transposed one: output padding can leave room for more windows than there are inputs.
+        compute = _correlate if geometry.transposed else _spread
+        of_input = compute(grad_output, weight.conj(), geometry, input.shape[2:])
     if output_mask[1]:
-        images, gradients = (grad_output, input.conj()) if transposed else (input.conj(), grad_output)
+        images, gradients = (grad_output, input.conj()) if geometry.transposed else (input.conj(), grad_output)
         of_weight = _of_weight(images, gradients, geometry)
     if output_mask[2]:
         of_bias = grad_output.sum(axis=(0, *range(2, grad_output.ndim)), dtype=grad_output.dtype)
@@ -119,20 +88,10 @@ def convolution_backward(
 
 
 def convolution_backward_shape(
-    grad_output: Array,
-    input: Array,
-    weight: Array,
-    bias_sizes: Sequence[int] | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-    output_mask: Sequence[bool],
+    grad_output: Array, input: Array, weight: Array, bias_sizes: Sequence[int] | None, *arguments: Any
 ) -> tuple[Array | None, Array | None, Array | None]:
     """The results of `convolution_backward` without data, for the same arguments."""
-    _checked_gradient(grad_output, input, weight, stride, padding, dilation, transposed, output_padding, groups)
+    _, output_mask = _checked_gradient(grad_output, input, weight, *arguments)
     return (
         shaped(input.shape, input.dtype) if output_mask[0] else None,
         shaped(weight.shape, weight.dtype) if output_mask[1] else None,
@@ -141,29 +100,18 @@ def convolution_backward_shape(
 
 
 def _checked_gradient(
-    grad_output: Array,
-    input: Array,
-    weight: Array,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> tuple[_Geometry, tuple[int, ...]]:
-    """`_checked`, and whether the gradient has the shape and the type of the result."""
-    geometry, more = _checked(input, weight, None, stride, padding, dilation, transposed, output_padding, groups)
-    if transposed:
-        count, channels = geometry.spread_sizes(input.shape[2:], more), weight.shape[1] * groups
-    else:
-        count, channels = geometry.count(input.shape[2:]), weight.shape[0]
-    wanted = (input.shape[0], channels, *count)
+    grad_output: Array, input: Array, weight: Array, *arguments: Any
+) -> tuple[_Geometry, Sequence[bool]]:
+    """`_checked`, and whether the gradient has the shape and the type of the result; and the mask, which is last."""
+    *numbers, output_mask = arguments
+    geometry = _checked(input, weight, None, *numbers)
+    wanted = geometry.result_shape(input, weight)
     if grad_output.shape != wanted or grad_output.dtype != input.dtype:
         raise RuntimeError(
             f"convolution_backward: expected a gradient of shape {list(wanted)} and type {type_name(input.dtype)}, but "
             f"got shape {list(grad_output.shape)} and type {type_name(grad_output.dtype)}"
         )
-    return geometry, more
+    return geometry, output_mask
 
 
 # -- the three products
@@ -284,8 +232,8 @@ def _checked(
     transposed: bool,
     output_padding: Sequence[int],
     groups: int,
-) -> tuple[_Geometry, tuple[int, ...]]:
-    """How the windows lie, and the output padding.
+) -> _Geometry:
+    """How the windows lie.
 
     Raises:
         RuntimeError: sizes or numbers do not fit.
@@ -299,11 +247,12 @@ def _checked(
         widths(padding, dims, "padding"),
         widths(dilation, dims, "dilation"),
         groups,
+        transposed,
+        widths(output_padding, dims, "output_padding"),
     )
-    more = widths(output_padding, dims, "output_padding")
     for name, numbers, least in (
         ("padding", geometry.padding, 0),
-        ("output_padding", more, 0),
+        ("output_padding", geometry.output_padding, 0),
         ("stride", geometry.stride, 1),
         ("dilation", geometry.dilation, 1),
         ("groups", (groups,), 1),
@@ -317,20 +266,20 @@ def _checked(
     _check_channels(input, weight, bias, transposed, groups)
     if not transposed:
         _check_windows(input, geometry)
-        return geometry, more
-    each = zip(more, geometry.stride, geometry.dilation, strict=True)
+        return geometry
+    each = zip(geometry.output_padding, geometry.stride, geometry.dilation, strict=True)
     if any(extra >= far and extra >= wide for extra, far, wide in each):
         raise RuntimeError(
-            f"output padding must be smaller than either stride or dilation, but got output_padding: {list(more)} "
-            f"stride: {list(geometry.stride)} dilation: {list(geometry.dilation)}"
+            f"output padding must be smaller than either stride or dilation, but got output_padding: "
+            f"{list(geometry.output_padding)} stride: {list(geometry.stride)} dilation: {list(geometry.dilation)}"
         )
-    sizes = geometry.spread_sizes(input.shape[2:], more)
+    sizes = geometry.spread_sizes(input.shape[2:])
     if min(sizes) < 1:
         raise RuntimeError(
             f"Given input size per channel: {list(input.shape[2:])}. Calculated output size per channel: "
             f"{list(sizes)}. Output size is too small"
         )
-    return geometry, more
+    return geometry
 
 
 def _check_channels(input: Array, weight: Array, bias: Array | None, transposed: bool, groups: int) -> None:

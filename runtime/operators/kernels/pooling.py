@@ -111,11 +111,9 @@ def max_pool_with_indices(
     return best, index
 
 
-def max_pool_with_indices_shape(
-    self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool = False
-) -> tuple[Array, Array]:
+def max_pool_with_indices_shape(self: Array, kernel_size: Sizes, *arguments: Any) -> tuple[Array, Array]:
     """The results of `max_pool_with_indices` without data, for the same arguments."""
-    shape = (*self.shape[: -len(kernel_size)], *_geometry(self, kernel_size, stride, padding, dilation, ceil_mode)[2])
+    shape = (*self.shape[: -len(kernel_size)], *_geometry(self, kernel_size, *arguments)[2])
     return shaped(shape, self.dtype), shaped(shape, np.dtype(np.int64))
 
 
@@ -269,34 +267,16 @@ def avg_pool(
     return out
 
 
-def avg_pool_shape(
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
+def avg_pool_shape(self: Array, kernel_size: Sizes, *arguments: Any) -> Array:
     """The result of `avg_pool` without data, for the same arguments."""
-    count = _means(self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)[2]
-    return shaped((*self.shape[: -len(kernel_size)], *count), self.dtype)
+    return shaped((*self.shape[: -len(kernel_size)], *_means(self, kernel_size, *arguments)[2]), self.dtype)
 
 
 def avg_pool_backward(
-    grad_output: Array,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
+    grad_output: Array, self: Array, kernel_size: Sizes, stride: Sizes, padding: Sizes, *options: Any
 ) -> Array:
     """The gradient of each mean, shared among its window."""
-    far, wide, count, divisors = _checked_means(
-        grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    far, wide, count, divisors = _checked_means(grad_output, self, kernel_size, stride, padding, *options)
     dims = len(kernel_size)
     sizes = self.shape[-dims:]
     share = grad_output / np.asarray(divisors, grad_output.real.dtype)
@@ -310,41 +290,25 @@ def avg_pool_backward(
     return np.ascontiguousarray(whole[inner])
 
 
-def avg_pool_backward_shape(
-    grad_output: Array,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Array:
+def avg_pool_backward_shape(grad_output: Array, self: Array, kernel_size: Sizes, *arguments: Any) -> Array:
     """The result of `avg_pool_backward` without data, for the same arguments."""
-    _checked_means(grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    _checked_means(grad_output, self, kernel_size, *arguments)
     return shaped(self.shape, grad_output.dtype)
 
 
 def _checked_means(
-    grad_output: Array,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    with_padding: bool,
-    fixed: int | None,
+    grad_output: Array, self: Array, kernel_size: Sizes, *arguments: Any
 ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Any]:
     """`_means`, where the gradient has the shape of the result.
 
     Raises:
         RuntimeError: it has another.
     """
-    found = _means(self, kernel_size, stride, padding, ceil_mode, with_padding, fixed)
-    wanted = (*self.shape[: -len(kernel_size)], *found[2])
+    means = _means(self, kernel_size, *arguments)
+    wanted = (*self.shape[: -len(kernel_size)], *means[2])
     if grad_output.shape != wanted:
         raise RuntimeError(f"expected a gradient of shape {list(wanted)}, but got {list(grad_output.shape)}")
-    return found
+    return means
 
 
 # -- windows that divide an input into as many parts as are asked for

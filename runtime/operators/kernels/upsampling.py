@@ -248,213 +248,134 @@ def _back(
     return np.ascontiguousarray(out, grad_output.dtype)
 
 
-def upsample_nearest1d(self: Array, output_size: Sizes, scales: float | None = None) -> Array:
-    return _up("nearest", self, output_size, [scales])
+# -- the operators; `scales` is a factor for each dimension, or None
+
+
+def upsample_nearest1d(self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    return _up("nearest", self, output_size, scales)
 
 
 def upsample_nearest1d_backward(
-    grad_output: Array, output_size: Sizes, input_size: Sizes, scales: float | None = None
+    grad_output: Array, output_size: Sizes, input_size: Sizes, *scales: float | None
 ) -> Array:
-    return _back("nearest", grad_output, output_size, input_size, [scales])
+    return _back("nearest", grad_output, output_size, input_size, scales)
 
 
-def upsample_nearest2d(
-    self: Array, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("nearest", self, output_size, [scales_h, scales_w])
+def upsample_nearest2d(self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    return _up("nearest", self, output_size, scales)
 
 
 def upsample_nearest2d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, *scales: float | None
 ) -> Array:
-    return _back("nearest", grad_output, output_size, input_size, [scales_h, scales_w])
+    return _back("nearest", grad_output, output_size, input_size, scales)
 
 
-def upsample_nearest3d(
-    self: Array,
-    output_size: Sizes,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Array:
-    return _up("nearest", self, output_size, [scales_d, scales_h, scales_w])
+def upsample_nearest3d(self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    return _up("nearest", self, output_size, scales)
 
 
 def upsample_nearest3d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, *scales: float | None
 ) -> Array:
-    return _back("nearest", grad_output, output_size, input_size, [scales_d, scales_h, scales_w])
+    return _back("nearest", grad_output, output_size, input_size, scales)
 
 
-def _upsample_nearest_exact1d(self: Array, output_size: Sizes, scales: float | None = None) -> Array:
-    return _up("exact", self, output_size, [scales])
+def _upsample_nearest_exact1d(self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    return _up("exact", self, output_size, scales)
 
 
 def _upsample_nearest_exact1d_backward(
-    grad_output: Array, output_size: Sizes, input_size: Sizes, scales: float | None = None
+    grad_output: Array, output_size: Sizes, input_size: Sizes, *scales: float | None
 ) -> Array:
-    return _back("exact", grad_output, output_size, input_size, [scales])
+    return _back("exact", grad_output, output_size, input_size, scales)
 
 
-def _upsample_nearest_exact2d(
-    self: Array, output_size: Sizes, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("exact", self, output_size, [scales_h, scales_w])
+def _upsample_nearest_exact2d(self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    return _up("exact", self, output_size, scales)
 
 
 def _upsample_nearest_exact2d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, *scales: float | None
 ) -> Array:
-    return _back("exact", grad_output, output_size, input_size, [scales_h, scales_w])
+    return _back("exact", grad_output, output_size, input_size, scales)
 
 
-def _upsample_nearest_exact3d(
-    self: Array,
-    output_size: Sizes,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Array:
-    return _up("exact", self, output_size, [scales_d, scales_h, scales_w])
+def _upsample_nearest_exact3d(self: Array, output_size: Sizes, *scales: float | None) -> Array:
+    return _up("exact", self, output_size, scales)
 
 
 def _upsample_nearest_exact3d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, *scales: float | None
 ) -> Array:
-    return _back("exact", grad_output, output_size, input_size, [scales_d, scales_h, scales_w])
+    return _back("exact", grad_output, output_size, input_size, scales)
 
 
-def upsample_linear1d(self: Array, output_size: Sizes, align_corners: bool, scales: float | None = None) -> Array:
-    return _up("linear", self, output_size, [scales], align_corners)
+def upsample_linear1d(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("linear", self, output_size, scales, align_corners)
 
 
 def upsample_linear1d_backward(
-    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, scales: float | None = None
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("linear", grad_output, output_size, input_size, [scales], align_corners)
+    return _back("linear", grad_output, output_size, input_size, scales, align_corners)
 
 
-def upsample_bilinear2d(
-    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("linear", self, output_size, [scales_h, scales_w], align_corners)
+def upsample_bilinear2d(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("linear", self, output_size, scales, align_corners)
 
 
 def upsample_bilinear2d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("linear", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+    return _back("linear", grad_output, output_size, input_size, scales, align_corners)
 
 
-def upsample_trilinear3d(
-    self: Array,
-    output_size: Sizes,
-    align_corners: bool,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Array:
-    return _up("linear", self, output_size, [scales_d, scales_h, scales_w], align_corners)
+def upsample_trilinear3d(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("linear", self, output_size, scales, align_corners)
 
 
 def upsample_trilinear3d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    align_corners: bool,
-    scales_d: float | None = None,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("linear", grad_output, output_size, input_size, [scales_d, scales_h, scales_w], align_corners)
+    return _back("linear", grad_output, output_size, input_size, scales, align_corners)
 
 
-def upsample_bicubic2d(
-    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("cubic", self, output_size, [scales_h, scales_w], align_corners)
+def upsample_bicubic2d(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("cubic", self, output_size, scales, align_corners)
 
 
 def upsample_bicubic2d_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("cubic", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+    return _back("cubic", grad_output, output_size, input_size, scales, align_corners)
 
 
-def _upsample_bilinear2d_aa(
-    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("tent", self, output_size, [scales_h, scales_w], align_corners)
+def _upsample_bilinear2d_aa(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("tent", self, output_size, scales, align_corners)
 
 
 def _upsample_bilinear2d_aa_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("tent", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+    return _back("tent", grad_output, output_size, input_size, scales, align_corners)
 
 
-def _upsample_bicubic2d_aa(
-    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("wave", self, output_size, [scales_h, scales_w], align_corners)
+def _upsample_bicubic2d_aa(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("wave", self, output_size, scales, align_corners)
 
 
 def _upsample_bicubic2d_aa_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("wave", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+    return _back("wave", grad_output, output_size, input_size, scales, align_corners)
 
 
-def _upsample_lanczos2d_aa(
-    self: Array, output_size: Sizes, align_corners: bool, scales_h: float | None = None, scales_w: float | None = None
-) -> Array:
-    return _up("lanczos", self, output_size, [scales_h, scales_w], align_corners)
+def _upsample_lanczos2d_aa(self: Array, output_size: Sizes, align_corners: bool, *scales: float | None) -> Array:
+    return _up("lanczos", self, output_size, scales, align_corners)
 
 
 def _upsample_lanczos2d_aa_backward(
-    grad_output: Array,
-    output_size: Sizes,
-    input_size: Sizes,
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
+    grad_output: Array, output_size: Sizes, input_size: Sizes, align_corners: bool, *scales: float | None
 ) -> Array:
-    return _back("lanczos", grad_output, output_size, input_size, [scales_h, scales_w], align_corners)
+    return _back("lanczos", grad_output, output_size, input_size, scales, align_corners)

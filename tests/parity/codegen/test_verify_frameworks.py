@@ -96,3 +96,77 @@ def test_what_is_not_asked_for_in_the_table_is_not_verified(tmp_path: Path) -> N
     assert finished.returncode == 1
     assert finished.stderr == "error: the table [tool.gradwright] of pyproject.toml has not 'jax' in 'targets'\n"
     assert made.generate("verify", "--property", "registered").returncode == 2
+
+
+MIXED = "(Tensor self, Tensor other, float a, float b=0.5, *, float c, float d=2.0) -> Tensor"
+OPERATORS = f"""
+- func: blend{MIXED}
+  dispatch:
+    CPU: blend
+  dtypes: floating
+  samples:
+  - T(3, 4), T(3, 4), 0.5, c=3.0
+  - T(3, 4), T(3, 4), 0.5, 0.7, c=3.0, d=1.5
+- func: mixed{MIXED}
+  dispatch:
+    CompositeImplicitAutograd: mixed
+  dtypes: floating
+  samples:
+  - T(3, 4), T(3, 4), 0.5, c=3.0
+  - T(3, 4), T(3, 4), 0.5, 0.7, c=3.0, d=1.5
+- func: mixed_too{MIXED}
+  dispatch:
+    CompositeImplicitAutograd: mixed_too
+  dtypes: floating
+  samples:
+  - T(3, 4), T(3, 4), 0.5, c=3.0
+  - T(3, 4), T(3, 4), 0.5, 0.7, c=3.0, d=1.5
+"""
+RULES = f"""
+- name: blend{MIXED}
+  self: grad * a * c
+  other: grad * b * d
+  result: self_t * a * c + other_t * b * d
+"""
+KERNELS = '''
+
+def blend(self: Array, *arguments: Any) -> Array:
+    """The weighted sum of two arrays."""
+    return _blend(self, *arguments)
+
+
+def _blend(self: Array, other: Array, a: float, b: float, c: float, d: float) -> Array:
+    return np.asarray(self * a * c + other * b * d, self.dtype)
+'''
+COMPOSITES = '''"""Composite operators."""
+
+from typing import Any
+
+from gradwright import Tensor
+
+
+def mixed(self: Tensor, other: Tensor, a: float, b: float, *, c: float, d: float) -> Tensor:
+    return self * a * c + other * b * d
+
+
+def mixed_too(self: Tensor, *arguments: Any, **options: Any) -> Tensor:
+    return mixed(self, *arguments, **options)
+'''
+
+
+@pytest.mark.parametrize("target", EVERY)
+def test_arguments_by_name_that_have_no_default(both: Project, target: str) -> None:
+    """They follow ones that have a default, which Python has no parameters by position for."""
+    for file, text in (
+        ("native_functions.yaml", OPERATORS), ("derivatives.yaml", RULES), ("kernels.py", KERNELS),
+    ):  # fmt: skip
+        both.file(file).write_text(both.file(file).read_text(encoding="utf-8") + text, encoding="utf-8")
+    both.file("composites.py").write_text(COMPOSITES, encoding="utf-8")
+    generated = both.generate()
+    assert generated.returncode == 0, generated.stderr
+    asked = ("gradient", "forward", "modes", "compiled", *(["registered"] if target == "torch" else []))
+    properties = [word for name in asked for word in ("--property", name)]
+    finished = both.generate("verify", "blend", "mixed", "mixed_too", "--target", target, "--jobs", "1", *properties)
+    assert finished.returncode == 0, finished.stderr
+    counts = dict(re.findall(r"^(\w+)\t(\d) proven\t0 refuted\t0 skipped", finished.stdout, re.MULTILINE))
+    assert counts == dict.fromkeys(asked, "3"), finished.stdout

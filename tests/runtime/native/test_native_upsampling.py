@@ -99,19 +99,19 @@ def test_many_planes_and_wide_rows() -> None:
     rng = np.random.default_rng(0)
     for shape, count in (((4, 50, 20, 20), [40, 41]), ((1, 2, 3, 5000), [2, 7000])):
         x = rng.normal(size=shape).astype(np.float32)
-        expected = upsampling.upsample_bilinear2d(x, count, False)
+        expected = upsampling.upsample_bilinear2d(x, count, False, None, None)
         equal(ops.upsample_bilinear2d(wrap(x), count, False), expected)
         grad = rng.normal(size=expected.shape).astype(np.float32)
         arguments = (count, list(shape), False)
         found = ops.upsample_bilinear2d_backward(wrap(grad), *arguments)
-        equal(found, upsampling.upsample_bilinear2d_backward(grad, *arguments))
+        equal(found, upsampling.upsample_bilinear2d_backward(grad, *arguments, None, None))
 
 
 def test_what_the_loops_do_not_take() -> None:
     nothing = np.zeros((0, 2, 5, 5), np.float32)
-    equal(ops.upsample_nearest2d(wrap(nothing), [8, 8]), upsampling.upsample_nearest2d(nothing, [8, 8]))
+    equal(ops.upsample_nearest2d(wrap(nothing), [8, 8]), upsampling.upsample_nearest2d(nothing, [8, 8], None, None))
     numbers = np.arange(18, dtype=np.uint8).reshape(1, 2, 3, 3)
-    equal(ops.upsample_nearest2d(wrap(numbers), [8, 8]), upsampling.upsample_nearest2d(numbers, [8, 8]))
+    equal(ops.upsample_nearest2d(wrap(numbers), [8, 8]), upsampling.upsample_nearest2d(numbers, [8, 8], None, None))
     x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype(np.float32)
     for factor in (1e-9, 1e9, float("inf")):
         arguments = ([4, 4], False, factor, 2.0)

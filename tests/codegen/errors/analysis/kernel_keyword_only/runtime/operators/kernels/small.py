@@ -1,0 +1,6 @@
+def sin(self, *, scale):
+    return self * scale
+
+
+def cos(self, *arguments):
+    return self
