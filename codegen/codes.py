@@ -75,6 +75,7 @@ class Code(Enum):
     KERNEL_WRITES = "GW064"
     DIFFERENTIABLE_INTEGER = "GW065"
     ALLOWS_NOTHING = "GW066"
+    FORMER_WORD = "GW067"
     # What `verify` refutes.
     WRONG_GRADIENT = "GW070"
     WRONG_TANGENT = "GW071"

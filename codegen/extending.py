@@ -97,7 +97,10 @@ def check_apart(
             )
         for use in function.signs:
             diagnostics.error(
-                Code.TAKEN, function.span, f"'{use.text}' calls an operator of Gradwright already", hint="remove 'sign'"
+                Code.TAKEN,
+                function.span,
+                f"'{use.text}' calls an operator of Gradwright already",
+                hint="remove 'python_operator'",
             )
     for entry in entries:
         name = str(entry.schema.name)

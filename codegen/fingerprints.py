@@ -20,7 +20,7 @@ from codegen.source import Span, Text
 
 _DIGITS = 10
 # Parts of an entry that are places of others, or follow from these.
-_NOT_SAID = frozenset(("text", "span", "tree", "dispatch", "samples"))
+_NOT_SAID = frozenset(("text", "span", "tree", "dispatch", "samples", "former_keys"))
 
 
 class _Sources:

@@ -19,6 +19,7 @@ from codegen.dispatch_keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
 from codegen.formula.typed import Variable, VariableKind, formula_type, walk
 from codegen.python_source import FunctionIndex
 from codegen.read.implied import layout_rule, samples_of
+from codegen.read.keys import KEYS
 from codegen.read.model import DerivativeEntry, DispatchEntry, FormulaKind, NativeFunction
 from codegen.schema.types import Argument, FunctionSchema, OperatorName, Return, SchemaKind
 from codegen.schema.variants import variant_key
@@ -54,7 +55,8 @@ def adopt(
     for function in functions:
         if function.variant_of is not None:
             functional = own.get(str(function.variant_of))
-            adopted.append(function if functional is None else replace(function, fills=functional.fills))
+            constant = None if functional is None else functional.constant_result
+            adopted.append(function if constant is None else replace(function, constant_result=constant))
             continue
         if str(function.name) in added:
             adopted.append(function)
@@ -158,34 +160,12 @@ def _implemented(function: NativeFunction, mine: NativeFunction, differentiated:
         # It has a formula here, which a composite function that is traced through would never come to use.
         name = dispatch[0].kernel if dispatch else _composite_name(mine)
         dispatch = (DispatchEntry(COMPOSITE_EXPLICIT, name, function.text.span(0, 1)),)
-    return replace(
-        function,
-        dispatch=dispatch,
-        structured_delegate=None,
-        tags=tuple(dict.fromkeys((*function.tags, *(tag for tag in mine.tags if tag == "pointwise")))),
-        promotion=mine.promotion,
-        dtypes=mine.dtypes,
-        samples=tuple(_made_text(sample, mine) for sample in samples_of(mine)),
-        domain=mine.domain,
-        determined=mine.determined,
-        batching=mine.batching,
-        layout=layout_rule(mine),
-        out_dtype=mine.out_dtype,
-        linear=mine.linear,
-        numbers=mine.numbers,
-        half=mine.half,
-        signs=mine.signs,
-        fills=mine.fills,
-        exclusive=mine.exclusive,
-        old_orders=mine.old_orders,
-        numbers_as_tensors=mine.numbers_as_tensors,
-        composite=composite,
-        elementwise=mine.elementwise,
-        kinks=mine.kinks,
-        unproven=mine.unproven,
-        convention=mine.convention,
-        overload_of=mine.overload_of,
-    )
+    own = {key.field: getattr(mine, key.field) for key in KEYS if key.is_own and key.field}
+    own["composite"] = composite
+    own["samples"] = tuple(_made_text(sample, mine) for sample in samples_of(mine))
+    own["layout"] = layout_rule(mine)
+    tags = tuple(dict.fromkeys((*function.tags, *(tag for tag in mine.tags if tag == "pointwise"))))
+    return replace(function, dispatch=dispatch, structured_delegate=None, tags=tags, **own)
 
 
 def _composite_name(function: NativeFunction) -> Text:

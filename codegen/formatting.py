@@ -22,19 +22,14 @@ from dataclasses import dataclass, field
 
 import yaml
 
+from codegen.read.keys import KEYS
 from codegen.read.yaml_text import compose, is_null
 
-# The order of the keys of an operator; others follow in theirs.
-ORDER = (
-    "func", "variants", "structured", "structured_delegate", "structured_inherits", "precomputed",
-    "ufunc_inner_loop", "dispatch", "composite", "foreach", "elementwise", "at", "requires", "autogen", "python_module",
-    "category_override", "cpp_no_default_args", "device_check", "device_guard", "manual_cpp_binding",
-    "manual_kernel_registration", "use_const_ref_for_mutable_tensors", "promotion", "half", "dtypes", "out_dtype",
-    "layout", "tags", "batching", "sign", "numbers", "old_orders", "numbers_as_tensors", "fills", "exclusive", "linear",
-    "kinks", "overload_of", "samples", "domain", "determined", "unproven", "convention",
-)  # fmt: skip
+# The order of the keys of an operator, a former name where the new one stands; others follow in theirs.
+ORDER = tuple(name for key in KEYS for name in (key.name, key.former) if name)
 _DERIVATIVES_ORDER = ("name", "output_differentiability")
-_IN_LINES = frozenset(("samples", "old_orders"))  # lists that are never written in brackets
+# Lists that are never written in brackets.
+_IN_LINES = frozenset(name for key in KEYS if key.in_lines for name in (key.name, key.former))
 _STEP = 2
 _COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[^\n]*", re.MULTILINE)
 _DASH = re.compile(r"^( *)-(?=[ \n])", re.MULTILINE)

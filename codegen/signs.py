@@ -1,7 +1,7 @@
 """Signs: how Python and formulas write a call of an operator, `self + other`.
 
 What Python says of its signs stands here; which operator one of them calls is said by the operator's entry in
-native_functions.yaml (`sign: self + other`).
+native_functions.yaml (`python_operator: self + other`).
 """
 
 from __future__ import annotations

@@ -72,11 +72,13 @@ class OutDtype(Enum):
 # Kinds of element types, and groups of them, that `dtypes:` names; the classes of errors for others.
 # Few operators take complex numbers of two float16 (`chalf`). Types of the last kinds are stored, not computed with:
 # `float8`, `exponent` (float8_e8m0fnu), and those whose bits nothing reads, which can be copied (`bits`) or not even
-# that (`shell`).
+# that (`view_only`).
 COMMON_KINDS = ("bool", "integer", "half", "float", "complex")
-STORED_KINDS = ("chalf", "float8", "exponent", "bits", "shell")
+STORED_KINDS = ("chalf", "float8", "exponent", "bits", "view_only")
 DTYPE_KINDS = COMMON_KINDS + STORED_KINDS
 DTYPE_GROUPS = {"real": COMMON_KINDS[:4], "floating": ("half", "float"), "common": COMMON_KINDS}
+FORMER_KINDS = {"shell": "view_only"}
+"""Kinds by the names that they had before."""
 COMPLEX = "complex"
 COMPLEX_KINDS = frozenset((COMPLEX, "chalf"))
 DTYPE_ERRORS = ("NotImplementedError", "RuntimeError", "ValueError")

@@ -162,7 +162,10 @@ class Calls(ABC):
             operands = ("self", "other")[: len(args)]
             written = sign.written(*(reversed(operands) if form is Form.REFLECTED else operands))
             self.error(
-                Code.SIGN, at, at + len(node.op), f"'{node.op}' on Tensors needs an operator with 'sign: {written}'"
+                Code.SIGN,
+                at,
+                at + len(node.op),
+                f"'{node.op}' on Tensors needs an operator with 'python_operator: {written}'",
             )
             return None
         base = function.name.base

@@ -124,7 +124,7 @@ class Kinks:
         except UnknownValueError:
             if not known.conventions:
                 message = f"'{known.function.name}' has kinks, and where they are can not be computed here"
-                self._error(Code.KINK, message, "write 'at', or the formulas in derivatives.yaml")
+                self._error(Code.KINK, message, "write 'slope_at', or the formulas in derivatives.yaml")
             return known.conventions
         for number, convention in enumerate(known.conventions):
             if number not in met:
@@ -226,7 +226,7 @@ class Kinks:
         self._error(
             Code.KINK,
             f"'{schema.name}' has no derivative where {trial.first} is {shown}: it is {sides}",
-            f"say what it is to be there: 'at: {{{shown}: {value}}}'",
+            f"say what it is to be there: 'slope_at: {{{shown}: {value}}}'",
         )
 
     def _error(self, code: Code, message: str, hint: str) -> None:

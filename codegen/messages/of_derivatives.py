@@ -31,7 +31,7 @@ _WITHOUT_DERIVATIVE = "\n- func: plain(Tensor self) -> Tensor\n  dispatch:\n    
 
 def _expression(text: str, at: str = "") -> str:
     """An operator that is an expression over elements."""
-    line = f"  at: {at}\n" if at else ""
+    line = f"  slope_at: {at}\n" if at else ""
     return f"- func: bend(Tensor self) -> Tensor\n  elementwise: {text}\n{line}"
 
 
@@ -172,9 +172,9 @@ PAGES = (
     Page(
         Code.KINK, "What the derivative is at a kink is not said",
         "An expression with 'abs', 'maximum', '?:' and their kin has points without a derivative, and one is used "
-        "there all the same. The key 'at' says which, by the value of the first Tensor: 'at: {0: 0}'. Numbers among "
-        "the arguments may stand in both; for several Tensors there is a list, with a derivative for each. Where the "
-        "slopes on both sides agree nothing has to be said.",
+        "there all the same. The key 'slope_at' says which, by the value of the first Tensor: 'slope_at: {0: 0}'. "
+        "Numbers among the arguments may stand in both; for several Tensors there is a list, with a derivative for "
+        "each. Where the slopes on both sides agree nothing has to be said.",
         NATIVE_FUNCTIONS,
         _expression("abs(self)"),
         _expression("abs(self)", "{0: 0}"),

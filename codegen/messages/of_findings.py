@@ -88,4 +88,11 @@ PAGES = (
         f"# allow GW061: it is slow\n{_TWICE}  dispatch:\n    CPU: twice\n{_REST}",
         f"# allow GW061: it is slow\n{_TWICE}  dispatch:\n    CPU: twice\n",
     ),
+    Page(
+        Code.FORMER_WORD, "A key is called otherwise now",
+        "It is read by the name that it had before, for one release. 'python -m codegen fix' writes the new one.",
+        NATIVE_FUNCTIONS,
+        f"{_TWICE}  dispatch:\n    CPU: twice\n  exclusive: True\n{_REST}",
+        f"{_TWICE}  dispatch:\n    CPU: twice\n  no_overlap: True\n{_REST}",
+    ),
 )  # fmt: skip

@@ -41,12 +41,12 @@ PAGES = (
     ),
     Page(
         Code.SIGN, "A sign can not be used so",
-        "'sign' says with which sign of Python an operator is written: a call such as 'self + other', of an operator "
-        "with these Tensors and no other arguments that must be given. No two operators are written alike. In a "
-        "formula, a sign on Tensors needs an operator that is written with it.",
+        "'python_operator' says with which sign of Python an operator is written: a call such as 'self + other', of "
+        "an operator with these Tensors and no other arguments that must be given. No two operators are written alike. "
+        "In a formula, a sign on Tensors needs an operator that is written with it.",
         NATIVE_FUNCTIONS,
         "- func: weighted(Tensor self, Tensor weight) -> Tensor\n  dispatch:\n    CPU: weighted\n"
-        "  promotion: default\n  sign: self @@ weight\n  samples:\n  - T(3), T(3)\n",
+        "  promotion: default\n  python_operator: self @@ weight\n  samples:\n  - T(3), T(3)\n",
         "- func: weighted(Tensor self, Tensor weight) -> Tensor\n  dispatch:\n    CPU: weighted\n"
         "  promotion: default\n  samples:\n  - T(3), T(3)\n",
         _TWO_ARGUMENTS,

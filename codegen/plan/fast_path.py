@@ -294,7 +294,7 @@ def _limited(function: NativeFunction, arguments: Sequence[FastPathArgument]) ->
 
 def _takes_all(function: NativeFunction) -> bool:
     """Whether an operator moves elements of all types that can be copied."""
-    return function.dtypes is not None and set(DTYPE_KINDS) - set(function.dtypes.kinds) <= {"shell"}
+    return function.dtypes is not None and set(DTYPE_KINDS) - set(function.dtypes.kinds) <= {"view_only"}
 
 
 def _taken(names: Sequence[str], takes: tuple[str, ...], arguments: Sequence[FastPathArgument]) -> tuple[Guard, ...]:

@@ -200,7 +200,9 @@ def _plan_compute(
         fast_path = plan_fast_path(function, implementations[0], in_float32, results, edges, may_record, of_complex)
     if fast_path is not None and python.inplace_function is not None:
         shares_node = autograd.node is not None and not autograd.inplace_node
-        written = plan_inplace(fast_path, python.inplace_function, function.exclusive, autograd.saves_self, shares_node)
+        written = plan_inplace(
+            fast_path, python.inplace_function, function.no_overlap, autograd.saves_self, shares_node
+        )
     is_implicit = kind is OperatorKind.IMPLICIT
     return ComputePlan(
         implementations=implementations,
@@ -209,8 +211,8 @@ def _plan_compute(
         numbers=_numbers(function, kind),
         layout=layout,
         out_dtype=_out_dtype(function),
-        exclusive=function.exclusive,
-        one_value=function.fills is not None and python.inplace is not None,
+        exclusive=function.no_overlap,
+        one_value=function.constant_result is not None and python.inplace is not None,
         batching=None if is_implicit else plan_batching(function),
         fast_path=fast_path,
         written=written,
@@ -318,7 +320,7 @@ def _variants(function: NativeFunction) -> tuple[OperatorName | None, OperatorNa
 def _old_orders(function: NativeFunction) -> tuple[tuple[str, ...], ...]:
     """The old orders of arguments: those of functions, and those of methods, which have `self` first in any case."""
     orders: list[tuple[str, ...]] = []
-    for order in function.old_orders:
+    for order in function.legacy_argument_orders:
         orders += [order, tuple(sorted(order, key=lambda name: name != "self"))]
     return tuple(dict.fromkeys(orders))
 

@@ -1,6 +1,6 @@
 """Python's signs: which packet stands behind each, and which overloads take its common operands.
 
-Which operators are written with signs, their entries say (`sign: self + other`).
+Which operators are written with signs, their entries say (`python_operator: self + other`).
 """
 
 from __future__ import annotations

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import yaml
 
 from codegen.codes import Code
 from codegen.dispatch_keys import COMPOSITE_KEYS, CPU, STRUCTURED_BACKENDS, UFUNC_BACKENDS
-from codegen.read.model import (
-    NativeFunction,
-)
+from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, Readers
+from codegen.read.model import NativeFunction
 from codegen.read.own_keys import OwnKeys
 from codegen.read.pytorch_keys import PytorchKeys
 from codegen.read.schema_text import read_schema
@@ -19,18 +21,10 @@ from codegen.schema.types import ListType, OperatorName, SchemaKind
 from codegen.source import Text
 from codegen.words import did_you_mean
 
-KEYS = frozenset((
-    "func", "variants", "dispatch", "structured", "structured_delegate", "structured_inherits", "precomputed",
-    "autogen", "tags", "python_module", "category_override", "cpp_no_default_args", "device_check",
-    "device_guard", "manual_cpp_binding", "manual_kernel_registration", "ufunc_inner_loop",
-    "use_const_ref_for_mutable_tensors", "promotion", "dtypes", "samples", "domain", "unproven", "batching",
-    "linear", "convention", "half", "numbers", "layout", "out_dtype", "sign", "fills", "exclusive", "old_orders",
-    "numbers_as_tensors", "composite", "foreach", "determined",
-    "elementwise", "at", "requires", "kinks", "overload_of",
-))  # fmt: skip
-
+_KNOWN = frozenset(NAMES)
+_NOT_KEPT = tuple(key.read for key in KEYS if key.read and not key.field)
 _OF_EXPRESSIONS = {
-    "at": "'at' says what the derivatives of an expression are where it has none",
+    "slope_at": "'slope_at' says what the derivatives of an expression are where it has none",
     "requires": "'requires' says what the arguments of an expression have to be",
 }
 
@@ -41,8 +35,7 @@ class FunctionReader:
     def __init__(self, yaml_file: YamlFile, tags: frozenset[str]) -> None:
         self.yaml = yaml_file
         self.values = Values(yaml_file)
-        self.pytorch = PytorchKeys(self.values, tags)
-        self.own = OwnKeys(self.values)
+        self.readers = Readers(self.values, PytorchKeys(self.values, tags), OwnKeys(self.values))
 
     def read(self) -> tuple[NativeFunction, ...]:
         functions: list[NativeFunction] = []
@@ -69,7 +62,10 @@ class FunctionReader:
         fields = self.yaml.mapping(node, "an entry", "write it as '- func: name(arguments) -> result'")
         if fields is None:
             return None
-        if not fields.keys() <= KEYS:
+        former = [self.yaml.text(fields[key][0]) for key in FORMER_NAMES if key in fields]
+        if former:
+            self._rename(fields, former)
+        if not fields.keys() <= _KNOWN:
             self._unknown_keys(fields)
         if "func" not in fields:
             self.yaml.error(
@@ -83,52 +79,33 @@ class FunctionReader:
         if known is None:
             return None
         text, schema = known
+        values: dict[str, Any] = {
+            key.field: key.read(self.readers, fields, schema) for key in KEYS if key.read and key.field
+        }
         function = NativeFunction(
             schema=schema,
             text=text,
             span=self.yaml.span(node),
-            variants=self.pytorch.variants(fields, schema),
-            dispatch=self.pytorch.dispatch(fields),
-            autogen=self.pytorch.autogen(fields, schema),
-            tags=self._tags(fields),
-            python_module=self.values.word(fields, "python_module"),
-            structured=self.values.boolean(fields, "structured"),
-            structured_delegate=self.pytorch.structured_delegate(fields),
-            promotion=self.own.promotion(fields, schema),
-            dtypes=self.own.dtypes(fields, schema),
-            samples=self.own.samples(fields),
-            domain=self.own.domain(fields),
-            determined=self.own.determined(fields, schema),
-            unproven=self.own.unproven(fields),
-            convention=self.own.convention(fields),
-            manual_cpp_binding=self.values.boolean(fields, "manual_cpp_binding"),
-            batching=self.own.batching(fields),
-            layout=self.own.layout(fields, schema),
-            out_dtype=self.own.out_dtype(fields),
-            linear=self.own.linear(fields, schema),
-            half=self.own.half(fields),
-            numbers=self.own.numbers(fields, schema),
-            signs=self.own.signs(fields, schema),
-            fills=self.own.fills(fields, schema),
-            exclusive=self.values.boolean(fields, "exclusive"),
-            old_orders=self.own.old_orders(fields, schema),
-            numbers_as_tensors=self.values.boolean(fields, "numbers_as_tensors"),
-            composite=self.own.composite(fields),
-            elementwise=self.own.elementwise(fields),
-            kinks=self.own.kinks(fields),
-            overload_of=self.values.word(fields, "overload_of"),
+            former_keys=tuple(former),
+            **values,
         )
-        self.pytorch.rare_keys(fields, schema)
+        for read in _NOT_KEPT:
+            read(self.readers, fields, schema)
         self._conflicts(fields, function)
         return function
 
-    def _tags(self, fields: Fields) -> tuple[str, ...]:
-        tags = self.pytorch.tags(fields)
-        return tags if "elementwise" not in fields or "pointwise" in tags else (*tags, "pointwise")
+    def _rename(self, fields: Fields, former: Sequence[Text]) -> None:
+        """Take keys by the names that they have now."""
+        for text in former:
+            name = FORMER_NAMES[text.value]
+            if name in fields:
+                message = f"'{text}' is what '{name}' was called, which is given too"
+                self.yaml.diagnostics.error(Code.GIVEN_TWICE, text.span(), message, f"remove '{text}'")
+            fields[name] = fields.pop(text.value)
 
     def _unknown_keys(self, fields: Fields) -> None:
-        for key in fields.keys() - KEYS:
-            self.yaml.error(Code.UNKNOWN_KEY, fields[key][0], f"unknown key '{key}'", did_you_mean(key, KEYS))
+        for key in fields.keys() - _KNOWN:
+            self.yaml.error(Code.UNKNOWN_KEY, fields[key][0], f"unknown key '{key}'", did_you_mean(key, NAMES))
 
     def _conflicts(self, fields: Fields, function: NativeFunction) -> None:
         schema = function.schema

@@ -124,7 +124,7 @@ class ElementwiseFormula:
 
     text: Text
     tree: Expr
-    conventions: tuple[Convention, ...]  # its key `at`
+    conventions: tuple[Convention, ...]  # its key `slope_at`
     requirements: tuple[Requirement, ...]  # its key `requires`
     as_is: bool = False  # `promotion: none`: the dtypes of its arguments are not brought together
 
@@ -147,7 +147,6 @@ class NativeFunction:
     dtypes: ElementTypes | None  # Gradwright: which element types it takes; None: all
     samples: tuple[Text, ...]  # Gradwright: calls to test the operator with
     domain: tuple[float, float] | None  # Gradwright: range of the random samples of a pointwise operator
-    manual_cpp_binding: bool = False
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
     numbers: Numbers | None = None  # Gradwright: how ints become elements of integer dtypes
@@ -155,17 +154,22 @@ class NativeFunction:
     layout: Layout | None = None  # Gradwright: how results lie in memory
     out_dtype: OutDtype | None = None  # Gradwright: which dtypes `out=` may have
     signs: tuple[SignUse, ...] = ()  # Gradwright: how Python and formulas write its calls
-    fills: float | str | None = None  # Gradwright: what all elements of the result are: a number, or an argument
-    exclusive: bool = False  # Gradwright: what is written may lie in the memory of no argument
-    old_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
+    constant_result: float | str | None = (
+        None  # Gradwright: what all elements of the result are: a number, or an argument
+    )
+    no_overlap: bool = False  # Gradwright: what is written may lie in the memory of no argument
+    legacy_argument_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
-    determined: str | None = None  # Gradwright: what of the results is determined, as Python expressions in them
+    unique_part: str | None = None  # Gradwright: what of the results is determined, as Python expressions in them
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
-    convention: str | None = None  # Gradwright: why its formulas are not the derivatives of what it computes
+    not_a_derivative_because: str | None = (
+        None  # Gradwright: why its formulas are not the derivatives of what it computes
+    )
     elementwise: ElementwiseFormula | None = None  # Gradwright: the expression that an element of its result is
     kinks: tuple[WrittenFormula, ...] = ()  # Gradwright: expressions where whose zeros are it has no derivative
     overload_of: str | None = None  # Gradwright: another base name that formulas may call it by
+    former_keys: tuple[Text, ...] = ()  # keys that are called otherwise by now
     late_bound: bool = False  # declared, and nothing implements it
     variant_of: OperatorName | None = None  # an in-place or out variant that its functional operator implements
 
@@ -199,7 +203,7 @@ class NativeFunction:
     @property
     def meaning(self) -> Meaning | None:
         """What a call of it is, where the generator makes use of that."""
-        if self.fills == 0 and not self.schema.writes:
+        if self.constant_result == 0 and not self.schema.writes:
             return Meaning.ZEROS
         return Meaning.CONJUGATE if any(use.sign is CONJUGATION for use in self.signs) else None
 

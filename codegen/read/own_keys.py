@@ -34,9 +34,11 @@ from codegen.words import (
     DTYPE_ERRORS,
     DTYPE_GROUPS,
     DTYPE_KINDS,
+    FORMER_KINDS,
     PROPERTIES,
     HalfKind,
     LayoutKind,
+    Meant,
     NumberKind,
     OutDtype,
     PromotionKind,
@@ -139,11 +141,14 @@ class OwnKeys:
                 )
             elif not set(meant) <= set(DTYPE_KINDS):
                 known = (*DTYPE_KINDS, *DTYPE_GROUPS)
+                former = FORMER_KINDS.get(word.value)
                 self.yaml.diagnostics.error(
                     Code.UNKNOWN_WORD,
                     word.span(),
                     f"unknown kind of element types '{word}'",
-                    did_you_mean(word.value, known) or f"the kinds are {', '.join(known)}",
+                    Meant(word.value, former)
+                    if former
+                    else did_you_mean(word.value, known) or f"the kinds are {', '.join(known)}",
                 )
             elif kinds & set(meant):
                 self.yaml.diagnostics.error(Code.GIVEN_TWICE, word.span(), f"'{word}' is given twice")
@@ -186,7 +191,7 @@ class OwnKeys:
             return Layout(kind, self.values.named(named, schema, results, "result", "results"), text)
         return Layout(kind, self.values.arguments(named, schema, ("Tensor",)), text)
 
-    def out_dtype(self, fields: Fields) -> OutDtype | None:
+    def out_dtype(self, fields: Fields, schema: FunctionSchema) -> OutDtype | None:
         word, known = self.values.word(fields, "out_dtype"), words_of(OutDtype)
         if word is None or word in known:
             return None if word is None else OutDtype(word)
@@ -194,18 +199,24 @@ class OwnKeys:
         self.yaml.error(Code.UNKNOWN_WORD, fields["out_dtype"][1], f"unknown out_dtype '{word}'", hint)
         return None
 
-    def signs(self, fields: Fields, schema: FunctionSchema) -> tuple[SignUse, ...]:
-        if "sign" not in fields:
+    def python_operator(self, fields: Fields, schema: FunctionSchema) -> tuple[SignUse, ...]:
+        if "python_operator" not in fields:
             return ()
-        text = self.yaml.scalar(fields["sign"][1], "'sign'", "write a call as Python does: 'sign: self + other'")
+        text = self.yaml.scalar(
+            fields["python_operator"][1],
+            "'python_operator'",
+            "write a call as Python does: 'python_operator: self + other'",
+        )
         words = () if text is None else comma_separated(text)
         uses = (read_sign(word, schema, self.yaml.diagnostics) for word in words)
         return tuple(use for use in uses if use is not None)
 
-    def fills(self, fields: Fields, schema: FunctionSchema) -> float | str | None:
-        if "fills" not in fields:
+    def constant_result(self, fields: Fields, schema: FunctionSchema) -> float | str | None:
+        if "constant_result" not in fields:
             return None
-        text = self.yaml.scalar(fields["fills"][1], "'fills'", "write a number or the argument that holds it")
+        text = self.yaml.scalar(
+            fields["constant_result"][1], "'constant_result'", "write a number or the argument that holds it"
+        )
         if text is None:
             return None
         text = stripped(text)
@@ -214,13 +225,15 @@ class OwnKeys:
         except ValueError:
             return next(iter(self.values.arguments(text, schema, ("Scalar", "Tensor"))), None)
 
-    def old_orders(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, ...], ...]:
-        if "old_orders" not in fields:
+    def legacy_argument_orders(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, ...], ...]:
+        if "legacy_argument_orders" not in fields:
             return ()
         hint = "write the arguments of each order on a line of its own: '- self, alpha, other'"
         known = [argument.name for argument in schema.arguments]
         orders = []
-        for text in self.values.texts(fields["old_orders"][1], "'old_orders'", "an order", hint):
+        for text in self.values.texts(
+            fields["legacy_argument_orders"][1], "'legacy_argument_orders'", "an order", hint
+        ):
             order = self.values.named(text, schema, known, "argument", "arguments")
             missing = [a.name for a in schema.arguments if a.default is None and a.name not in order]
             if missing and order:
@@ -261,7 +274,7 @@ class OwnKeys:
         names = self.values.arguments(part(text, match.start(3), match.end(3)), schema, ("Scalar",))
         return Numbers(NumberKind(match[1]), names)
 
-    def half(self, fields: Fields) -> HalfKind | None:
+    def half(self, fields: Fields, schema: FunctionSchema) -> HalfKind | None:
         if "half" not in fields:
             return None
         kinds = words_of(HalfKind)
@@ -278,7 +291,7 @@ class OwnKeys:
             return None
         return HalfKind(text.value)
 
-    def batching(self, fields: Fields) -> Text | None:
+    def batching(self, fields: Fields, schema: FunctionSchema) -> Text | None:
         if "batching" not in fields:
             return None
         text = self.yaml.scalar(fields["batching"][1], "'batching'", "write the name of a rule: 'batching: pointwise'")
@@ -292,7 +305,7 @@ class OwnKeys:
             return None
         return text
 
-    def composite(self, fields: Fields) -> CompositeFormula | None:
+    def composite(self, fields: Fields, schema: FunctionSchema) -> CompositeFormula | None:
         key = "foreach" if "foreach" in fields else "composite"
         if key not in fields:
             return None
@@ -305,7 +318,7 @@ class OwnKeys:
         formula = self._formula(stripped(text))
         return None if formula is None else CompositeFormula(formula.text, formula.tree, of_elements=key == "foreach")
 
-    def elementwise(self, fields: Fields) -> ElementwiseFormula | None:
+    def elementwise(self, fields: Fields, schema: FunctionSchema) -> ElementwiseFormula | None:
         if "elementwise" not in fields:
             return None
         hint = "write an element of the result as an expression: 'elementwise: self / (1 + abs(self))'"
@@ -319,11 +332,11 @@ class OwnKeys:
         return ElementwiseFormula(formula.text, formula.tree, conventions, requirements, as_is)
 
     def _conventions(self, fields: Fields) -> Iterator[Convention]:
-        """What `at` says: a slope for each point, or a list of those by all Tensors."""
-        if "at" not in fields:
+        """What `slope_at` says: a slope for each point, or a list of those by all Tensors."""
+        if "slope_at" not in fields:
             return
-        hint = "write points and the derivatives there: 'at: {0: 1}'"
-        points = self.yaml.mapping(fields["at"][1], "'at'", hint) or {}
+        hint = "write points and the derivatives there: 'slope_at: {0: 1}'"
+        points = self.yaml.mapping(fields["slope_at"][1], "'slope_at'", hint) or {}
         for key, value in points.values():
             slopes = value.value if isinstance(value, yaml.SequenceNode) else [value]
             texts = [self.yaml.scalar(each, "a point or a derivative", hint) for each in (key, *slopes)]
@@ -349,7 +362,7 @@ class OwnKeys:
             if len(known) == len(shown):
                 yield Requirement(formula, tuple(_IN_BRACES.split(message.value)[::2]), known)
 
-    def kinks(self, fields: Fields) -> tuple[WrittenFormula, ...]:
+    def kinks(self, fields: Fields, schema: FunctionSchema) -> tuple[WrittenFormula, ...]:
         if "kinks" not in fields:
             return ()
         hint = "write expressions whose zeros are the kinks: 'kinks: self - other'"
@@ -366,7 +379,7 @@ class OwnKeys:
             self.yaml.parse_error(Code.FORMULA_SYNTAX, text, error)
             return None
 
-    def samples(self, fields: Fields) -> tuple[Text, ...]:
+    def samples(self, fields: Fields, schema: FunctionSchema) -> tuple[Text, ...]:
         if "samples" not in fields:
             return ()
         hint = "write each call on a line of its own: '- T(3, 4), T(4)'"
@@ -388,22 +401,22 @@ class OwnKeys:
             texts.append(text)
         return tuple(texts)
 
-    def determined(self, fields: Fields, schema: FunctionSchema) -> str | None:
-        if "determined" not in fields:
+    def unique_part(self, fields: Fields, schema: FunctionSchema) -> str | None:
+        if "unique_part" not in fields:
             return None
-        node = fields["determined"][1]
+        node = fields["unique_part"][1]
         hint = "write expressions in the results, such as 'values, vectors * vectors[..., :1, :].sgn().conj()'"
-        text = self.yaml.scalar(node, "'determined'", hint)
+        text = self.yaml.scalar(node, "'unique_part'", hint)
         if text is None:
             return None
         try:
             call = parse_sample(text.value)
         except ParseError:
-            self.yaml.error(Code.SAMPLE, node, "'determined' is no list of Python expressions", hint)
+            self.yaml.error(Code.SAMPLE, node, "'unique_part' is no list of Python expressions", hint)
             return None
         names = [str(each.name) for each in schema.returns]
         if call.keywords or not call.args:
-            self.yaml.error(Code.SAMPLE, node, "'determined' has no expressions", hint)
+            self.yaml.error(Code.SAMPLE, node, "'unique_part' has no expressions", hint)
             return None
         for each in ast.walk(call):
             if isinstance(each, ast.Name) and each is not call.func and each.id not in names:
@@ -412,7 +425,7 @@ class OwnKeys:
                 return None
         return " ".join(text.value.split())
 
-    def unproven(self, fields: Fields) -> tuple[tuple[str, str], ...]:
+    def unproven(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, str], ...]:
         if "unproven" not in fields:
             return ()
         hint = "write why, as in 'layouts: its result is about memory'"
@@ -431,17 +444,19 @@ class OwnKeys:
                 found.append((name, " ".join(text.value.split())))
         return tuple(found)
 
-    def convention(self, fields: Fields) -> str | None:
-        if "convention" not in fields:
+    def not_a_derivative_because(self, fields: Fields, schema: FunctionSchema) -> str | None:
+        if "not_a_derivative_because" not in fields:
             return None
         hint = "write why its formulas are not its derivatives, as in 'rounding counts as the identity'"
-        text = self.yaml.scalar(fields["convention"][1], "'convention'", hint)
+        text = self.yaml.scalar(fields["not_a_derivative_because"][1], "'not_a_derivative_because'", hint)
         if text is not None and not text.value.strip():
-            self.yaml.error(Code.MALFORMED, fields["convention"][1], "'convention' has no reason", hint)
+            self.yaml.error(
+                Code.MALFORMED, fields["not_a_derivative_because"][1], "'not_a_derivative_because' has no reason", hint
+            )
             return None
         return None if text is None else " ".join(text.value.split())
 
-    def domain(self, fields: Fields) -> tuple[float, float] | None:
+    def domain(self, fields: Fields, schema: FunctionSchema) -> tuple[float, float] | None:
         if "domain" not in fields:
             return None
         node = fields["domain"][1]

@@ -18,9 +18,8 @@ from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import Span, Text
 from codegen.words import VARIANTS, Hint, did_you_mean
 
-_RARE_BOOLEANS = ("device_guard", "manual_kernel_registration", "use_const_ref_for_mutable_tensors")
-_DEVICE_CHECKS = ("NoCheck", "ExactSame")
-_UFUNC_KEYS = (
+DEVICE_CHECKS = ("NoCheck", "ExactSame")
+UFUNC_KEYS = (
     "Generic", "ScalarOnly", "CPUScalar", "CPUVector", "CUDAFunctor", "CUDAFunctorOnOther", "CUDAFunctorOnSelf",
 )  # fmt: skip
 _KERNEL = re.compile(r"(?:[A-Za-z_]\w*::){0,3}[A-Za-z_]\w*", re.ASCII)
@@ -65,7 +64,7 @@ class PytorchKeys:
             )
         return frozenset(words) or _FUNCTION_ONLY
 
-    def dispatch(self, fields: Fields) -> tuple[DispatchEntry, ...]:
+    def dispatch(self, fields: Fields, schema: FunctionSchema) -> tuple[DispatchEntry, ...]:
         if "dispatch" not in fields:
             return ()
         table = self.yaml.mapping(fields["dispatch"][1], "'dispatch'", _WRITE_TABLE)
@@ -159,9 +158,9 @@ class PytorchKeys:
                 names[name] = word.span()
         return tuple(names.items())
 
-    def tags(self, fields: Fields) -> tuple[str, ...]:
+    def tags(self, fields: Fields, schema: FunctionSchema) -> tuple[str, ...]:
         if "tags" not in fields:
-            return ()
+            return ("pointwise",) if "elementwise" in fields else ()
         node = fields["tags"][1]
         hint = "write 'tags: pointwise' or 'tags: [pointwise, core]'"
         if isinstance(node, yaml.ScalarNode):
@@ -184,9 +183,11 @@ class PytorchKeys:
                 )
             else:
                 tags[text.value] = text.span()
+        if "elementwise" in fields and "pointwise" not in tags:
+            return (*tags, "pointwise")
         return tuple(tags)
 
-    def structured_delegate(self, fields: Fields) -> Text | None:
+    def structured_delegate(self, fields: Fields, schema: FunctionSchema) -> Text | None:
         if "structured_delegate" not in fields:
             return None
         text = self.yaml.scalar(
@@ -196,46 +197,49 @@ class PytorchKeys:
             return None
         return text
 
-    def rare_keys(self, fields: Fields, schema: FunctionSchema) -> None:
-        """Keys that say something to PyTorch's own build only: their values are checked and not kept."""
-        for key in _RARE_BOOLEANS:
-            self.values.boolean(fields, key)
-        self.values.word(fields, "category_override")
-        self.values.word(fields, "structured_inherits")
-        device_check = self.values.word(fields, "device_check")
-        if device_check is not None and device_check not in _DEVICE_CHECKS:
+    # Keys that say something to PyTorch's own build only: their values are checked and not kept.
+
+    def device_check(self, fields: Fields, schema: FunctionSchema) -> None:
+        known = self.values.word(fields, "device_check")
+        if known is not None and known not in DEVICE_CHECKS:
             self.yaml.error(
                 Code.UNKNOWN_WORD,
                 fields["device_check"][1],
-                f"unknown device check '{device_check}'",
-                did_you_mean(device_check, _DEVICE_CHECKS) or "write NoCheck or ExactSame",
+                f"unknown device check '{known}'",
+                did_you_mean(known, DEVICE_CHECKS) or "write NoCheck or ExactSame",
             )
-        if "cpp_no_default_args" in fields:
-            defaulted = {argument.name for argument in schema.all_arguments if argument.default is not None}
-            node = fields["cpp_no_default_args"][1]
-            for text in self.values.texts(node, "'cpp_no_default_args'", "an argument's name"):
-                if text.value not in defaulted:
-                    self.yaml.diagnostics.error(
-                        Code.NO_SUCH_ARGUMENT,
-                        text.span(),
-                        f"no argument '{text}' with a default",
-                        did_you_mean(text.value, defaulted),
-                    )
+
+    def cpp_no_default_args(self, fields: Fields, schema: FunctionSchema) -> None:
+        if "cpp_no_default_args" not in fields:
+            return
+        defaulted = {argument.name for argument in schema.all_arguments if argument.default is not None}
+        node = fields["cpp_no_default_args"][1]
+        for text in self.values.texts(node, "'cpp_no_default_args'", "an argument's name"):
+            if text.value not in defaulted:
+                self.yaml.diagnostics.error(
+                    Code.NO_SUCH_ARGUMENT,
+                    text.span(),
+                    f"no argument '{text}' with a default",
+                    did_you_mean(text.value, defaulted),
+                )
+
+    def precomputed(self, fields: Fields, schema: FunctionSchema) -> None:
         if "precomputed" in fields:
             self.values.texts(
                 fields["precomputed"][1], "'precomputed'", "an element of 'precomputed'", "write 'dim -> int dim'"
             )
-        if "ufunc_inner_loop" in fields:
-            self._ufunc_inner_loop(fields["ufunc_inner_loop"][1])
 
-    def _ufunc_inner_loop(self, node: yaml.Node) -> None:
+    def ufunc_inner_loop(self, fields: Fields, schema: FunctionSchema) -> None:
+        if "ufunc_inner_loop" not in fields:
+            return
+        node = fields["ufunc_inner_loop"][1]
         values = [node]
         if isinstance(node, yaml.MappingNode):
             table = self.yaml.mapping(node, "'ufunc_inner_loop'") or {}
             for key, (key_node, _) in table.items():
-                if key not in _UFUNC_KEYS:
+                if key not in UFUNC_KEYS:
                     self.yaml.error(
-                        Code.UNKNOWN_WORD, key_node, f"unknown ufunc key '{key}'", did_you_mean(key, _UFUNC_KEYS)
+                        Code.UNKNOWN_WORD, key_node, f"unknown ufunc key '{key}'", did_you_mean(key, UFUNC_KEYS)
                     )
             values = [value for _, value in table.values()]
         for value in values:

@@ -9,12 +9,13 @@ from codegen.codes import Code
 from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.typed import formula_type, is_tensor_like
 from codegen.read.implied import samples_of
+from codegen.read.keys import FORMER_NAMES
 from codegen.read.model import DispatchEntry, NativeFunction
 from codegen.rules.checked import Checked
 from codegen.rules.kernel_source import Elements, KernelSource, Seen
 from codegen.schema.names import python
 from codegen.source import Diagnostics, Span
-from codegen.words import PromotionKind
+from codegen.words import Meant, PromotionKind
 
 # Kinds of element types that have fractions.
 _FRACTIONS = frozenset(("half", "float", "complex"))
@@ -163,3 +164,13 @@ def _kind(results: Sequence[Seen]) -> PromotionKind:
 
 def _may_be_fractions(source: KernelSource, count: int) -> bool:
     return any(found is None or found[0] is Elements.FLOAT for found in source.results(count))
+
+
+def find_former_keys(checked: Checked, diagnostics: Diagnostics) -> None:
+    """A key is written by the name that it has now: `fix` writes it. The former one is read for one release."""
+    for function in _own(checked):
+        for text in function.former_keys:
+            name = FORMER_NAMES[text.value]
+            diagnostics.error(
+                Code.FORMER_WORD, text.span(), f"'{text}' is called '{name}' now", Meant(text.value, name)
+            )

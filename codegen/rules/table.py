@@ -22,6 +22,7 @@ from codegen.rules.kernels import check_kernels
 from codegen.rules.linearity import check_automatic, check_differentiable_outputs, check_linear, check_tangents
 from codegen.rules.lint import (
     find_differentiable_integers,
+    find_former_keys,
     find_kernel_writes,
     find_no_derivative,
     find_no_promotion,
@@ -84,6 +85,7 @@ OPERATOR_RULES = (
     OperatorRule(find_not_pointwise, Severity.FINDING, Severity.OFF),
     OperatorRule(find_no_promotion, Severity.FINDING, Severity.OFF),
     OperatorRule(find_kernel_writes, Severity.FINDING, Severity.OFF),
+    OperatorRule(find_former_keys, Severity.FINDING, Severity.OFF),
 )
 
 # fmt: off

@@ -121,7 +121,10 @@ def _grant(cell: Cell, reason: str, incomplete: bool) -> None:
     if cell.status is Status.REFUTED:
         cell.failures, cell.reasons, cell.checked, cell.by_convention = [], [reason], 0, True
     elif cell.name == "gradient" and not incomplete:
-        message = f"the gradients are those of the operator, and its 'convention' says that they are not: {reason}"
+        message = (
+            "the gradients are those of the operator, and its 'not_a_derivative_because' says that they are not: "
+            f"{reason}"
+        )
         cell.failures = [Failure(1, "", "", message)]
 
 

@@ -116,7 +116,7 @@ class dtype:
         # The kind of element types, as `dtypes` in native_functions.yaml names it.
         self.kind_name = kind_name or _KIND_NAMES[kind]
         self._numpy: np.dtype[Any] | None
-        if self.kind_name in ("bits", "shell"):
+        if self.kind_name in ("bits", "view_only"):
             self._numpy = np.dtype([(name, f"V{itemsize}")])
         else:
             late = name in ("bfloat16", "complex32") or name.startswith("float8")
@@ -192,10 +192,10 @@ bits1x8 = dtype("bits1x8", "Bits1x8", _UNDEFINED, 1, kind_name="bits")
 bits2x4 = dtype("bits2x4", "Bits2x4", _UNDEFINED, 1, kind_name="bits")
 bits4x2 = dtype("bits4x2", "Bits4x2", _UNDEFINED, 1, kind_name="bits")
 int1, int2, int3, int4, int5, int6, int7 = [
-    dtype(f"int{bits}", f"Int{bits}", _INTEGER, 1, kind_name="shell") for bits in range(1, 8)
+    dtype(f"int{bits}", f"Int{bits}", _INTEGER, 1, kind_name="view_only") for bits in range(1, 8)
 ]
 uint1, uint2, uint3, uint4, uint5, uint6, uint7 = [
-    dtype(f"uint{bits}", f"UInt{bits}", _INTEGER, 1, signed=False, kind_name="shell") for bits in range(1, 8)
+    dtype(f"uint{bits}", f"UInt{bits}", _INTEGER, 1, signed=False, kind_name="view_only") for bits in range(1, 8)
 ]
 bit = uint1
 

@@ -17,7 +17,7 @@ OWN = """\
 - func: neg(Tensor self) -> Tensor
   variants: function, method
   dispatch: {CPU: one}
-  sign: -self
+  python_operator: -self
 - func: twice(Tensor self) -> Tensor
   variants: function, method
   dispatch: {CPU: one}

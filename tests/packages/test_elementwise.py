@@ -12,7 +12,7 @@ FUNCTIONS = """
 
 - func: ramp(Tensor self, Tensor other, Scalar slope=0.5) -> Tensor
   elementwise: 'self > other ? self * slope : twice_softsign(self) * other'
-  at: {other: [slope, 1]}
+  slope_at: {other: [slope, 1]}
 
 - func: twice_softsign(Tensor self) -> Tensor
   elementwise: softsign(self) * 2
@@ -28,13 +28,13 @@ FUNCTIONS = """
 
 - func: bounded(Tensor self, float? low=None, float? high=None) -> Tensor
   elementwise: 'high.has_value() ? minimum(raised(self, low), high.value()) : raised(self, low)'
-  at: {low: 0.5, high: 0.25}
+  slope_at: {low: 0.5, high: 0.25}
   requires: {'low.has_value() || high.has_value()': bounded needs a bound}
   samples: ['T(3), -0.5', 'T(3), None, 0.5', 'T(3), -0.5, 0.5']
 
 - func: raised(Tensor self, float? low=None) -> Tensor
   elementwise: 'low.has_value() ? maximum(self, low.value()) : self'
-  at: {low: 0.5}
+  slope_at: {low: 0.5}
   samples: ['T(3), -0.5']
 
 - func: bent(Tensor self, Scalar steepness=2, *, str by='tanh') -> Tensor
@@ -50,11 +50,11 @@ FUNCTIONS = """
 
 - func: leaky(Tensor self, Tensor slope) -> Tensor
   elementwise: 'self > 0 ? self : slope * self'
-  at: {0: [slope, 0]}
+  slope_at: {0: [slope, 0]}
 
 - func: at_least(Tensor self, Scalar value) -> Tensor
   elementwise: 'self <= value ? value : self'
-  at: {value: 0}
+  slope_at: {value: 0}
   promotion: default(self)
   numbers: cut(value)
 

@@ -192,7 +192,7 @@ def test_names_of_gradwright_are_taken(project: Project) -> None:
     project.append("kernels.py", "\n\ndef one(self: Array) -> Array:\n    return self\n")
     project.append("derivatives.yaml", "- name: tanh(Tensor self) -> Tensor\n  self: grad\n")
     project.append("native_functions.yaml", "- func: plus(Tensor self, Tensor other) -> Tensor\n")
-    project.append("native_functions.yaml", "  dispatch: {CPU: two}\n  sign: self + other\n")
+    project.append("native_functions.yaml", "  dispatch: {CPU: two}\n  python_operator: self + other\n")
     project.append("kernels.py", "\n\ndef two(self: Array, other: Array) -> Array:\n    return self\n")
     found = messages(result_of(project))
     assert "mylib/derivatives.yaml:6:9: 'tanh' is an operator of Gradwright, and has its derivatives" in found

@@ -89,6 +89,18 @@ def test_fix_follows_hints_until_there_are_none(careless: Project) -> None:
     assert (again.returncode, again.stdout) == (0, "0 words replaced; 0 errors left\n")
 
 
+def test_former_names_of_keys_are_read_and_replaced(careless: Project) -> None:
+    careless.append("native_functions.yaml", "  exclusive: True\n")
+    assert careless.generate("--no-verify").returncode == 0
+    linted = careless.generate("lint", "--no-verify")
+    assert "GW067" in codes(linted.stderr)
+    assert "'exclusive' is called 'no_overlap' now [GW067]" in linted.stderr
+    fixed = careless.generate("fix")
+    assert "'exclusive' is now 'no_overlap'\n1 word replaced; 0 errors left\n" in fixed.stdout
+    assert "  no_overlap: True\n" in careless.file("native_functions.yaml").read_text()
+    assert "GW067" not in codes(careless.generate("lint", "--no-verify").stderr)
+
+
 def test_what_fix_can_not_mend_is_left_and_shown(careless: Project) -> None:
     careless.append("native_functions.yaml", "  sampels:\n  - T(3)\n  xyzzy: 1\n")
     fixed = careless.generate("fix")

@@ -48,7 +48,7 @@ NATIVE_FUNCTIONS = """
 - func: soft(Tensor self, Scalar slope=0.01) -> Tensor
   elementwise: 'self > 0 ? self / (1 + self) : self * slope'
   dtypes: real
-  at: {0: 1}
+  slope_at: {0: 1}
   requires: {slope >= 0: 'slope must not be negative, but is {slope}.'}
 
 # An argument that may be left out; a formula calls an operator of the package.

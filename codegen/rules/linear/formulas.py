@@ -190,7 +190,7 @@ class Linearity:
         if str(function.name) not in self.entries and function.variant_of is not None:
             function = self.table.functions[str(function.variant_of)]
         name = str(function.name)
-        if function.fills == 0:
+        if function.constant_result == 0:
             return Degree.ZERO
         if takes_options(function) and not self.facts.is_differentiable(name) and not function.is_composite_implicit:
             return Degree.ZERO if _filled_with_zero(function, degrees) else Degree.CONSTANT
@@ -306,7 +306,7 @@ class Linearity:
             self._met.add(key)
             return self._concluded[key]
         function = self.table.functions[name]
-        if arguments in function.linear or function.fills == 0:
+        if arguments in function.linear or function.constant_result == 0:
             return True
         self._concluded[key] = True
         self._conclusions.add(self._concluded, key)

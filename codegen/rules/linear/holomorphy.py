@@ -73,7 +73,7 @@ class Holomorphy(Linearity):
     def of_call(self, function: NativeFunction, degrees: Mapping[str, Degree]) -> Value:
         if function.variant_of is not None:
             function = self.table.functions[str(function.variant_of)]
-        if function.fills == 0:
+        if function.constant_result == 0:
             return Degree.ZERO
         together = _combined(degrees.values())
         if together is Degree.CONSTANT or not self._gives_complex(function):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
 from codegen.python_source import SourcePart
 from codegen.read.examples import read_results
+from codegen.read.keys import operator_schema
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
 from codegen.targets.literals import literal
@@ -81,6 +83,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         ),
     )
     if package is not None:  # the YAML of a package names them by where they lie in its own folder
+        yield "native_functions.schema.json", json.dumps(operator_schema(), indent=2) + "\n"
         for schema in sorted(SCHEMAS.iterdir()):
             yield schema.name, schema.read_text(encoding="utf-8")
     yield from backends.emit(plan, paths, env)
@@ -142,9 +145,9 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "may_alias": "maybe_aliasing_or_mutating" in source.tags,
         "dtypes": COMMON_KINDS if source.dtypes is None else tuple(k for k in source.dtypes.kinds if k in COMMON_KINDS),
         "samples": operator.samples,
-        **({} if source.determined is None else {"determined": (_result_names(operator), source.determined)}),
+        **({} if source.unique_part is None else {"determined": (_result_names(operator), source.unique_part)}),
         **({"unproven": source.unproven} if source.unproven else {}),
-        **({} if source.convention is None else {"convention": source.convention}),
+        **({} if source.not_a_derivative_because is None else {"convention": source.not_a_derivative_because}),
         **({"joint": joint} if (joint := _joint_arguments(operator)) else {}),
         **({} if package is None else {"package": package}),
     }

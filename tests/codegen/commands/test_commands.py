@@ -23,10 +23,10 @@ NATIVE = """\
   promotion: default
   tags: pointwise
   autogen: mul_.Tensor, mul.out
-  sign: self * other, other * self
+  python_operator: self * other, other * self
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
-  sign: conj(self)
+  python_operator: conj(self)
   samples:
   - T(3, 4)
 """

@@ -146,7 +146,7 @@ def test_an_argument_without_a_tangent_needs_a_formula() -> None:
 def test_operators_that_are_missing_are_named(analysed: Callable[..., Result]) -> None:
     native = (
         "- func: mul.Tensor(Tensor self, Tensor other) -> Tensor\n  variants: function, method\n"
-        "  dispatch:\n    CPU: mul\n  sign: self * other, other * self\n  tags: pointwise\n"
+        "  dispatch:\n    CPU: mul\n  python_operator: self * other, other * self\n  tags: pointwise\n"
         "- func: double(Tensor self) -> Tensor\n  dispatch:\n    CPU: double\n"
     )
     entries = (

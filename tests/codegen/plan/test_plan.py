@@ -33,21 +33,21 @@ BASE = """\
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
   variants: function, method
   dispatch: {CPU: two}
-  sign: self * other, other * self
+  python_operator: self * other, other * self
 - func: mul.Scalar(Tensor self, Scalar other) -> Tensor
   variants: function, method
   dispatch: {CPU: number}
 - func: neg(Tensor self) -> Tensor
   variants: function, method
   dispatch: {CPU: one}
-  sign: -self
+  python_operator: -self
 - func: expand(Tensor(a) self, SymInt[] size) -> Tensor(a)
   variants: method
   dispatch: {CPU: sized}
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
   dispatch: {CPU: one}
-  sign: conj(self)
+  python_operator: conj(self)
 """
 FORMULAS = """\
 - name: mul.Tensor(Tensor self, Tensor other) -> Tensor
@@ -210,7 +210,7 @@ def test_nodes_are_numbered_over_the_overloads(planned: Callable[..., Plan]) -> 
 
 
 def test_views_variants_and_packets(planned: Callable[..., Plan]) -> None:
-    functions = BASE.replace("  sign: -self\n", "  sign: -self\n  autogen: neg_, neg.out\n")
+    functions = BASE.replace("  python_operator: -self\n", "  python_operator: -self\n  autogen: neg_, neg.out\n")
     plan = planned(functions, FORMULAS, HELPERS, KERNELS)
     operators = {str(operator.name): operator for operator in plan.operators}
     assert {name for name, operator in operators.items() if operator.view is ViewKind.SINGLE} == {"expand", "conj"}

@@ -130,14 +130,15 @@ def test_a_formula_that_conjugates_what_its_own_operator_gives_says_nothing() ->
 def test_a_kernel_shows_that_its_result_is_real(analysed: Callable[..., Result], body: str, real: bool) -> None:
     functions = (
         "- func: size(Tensor self) -> Tensor\n  dispatch:\n    CPU: size\n  samples:\n  - T(3)\n"
-        "- func: mul(Tensor self, Tensor other) -> Tensor\n  dispatch:\n    CPU: mul\n  sign: self * other\n"
+        "- func: mul(Tensor self, Tensor other) -> Tensor\n  dispatch:\n    CPU: mul\n  python_operator: self * other\n"
     )
     formulas = (
         "- name: size(Tensor self) -> Tensor\n  self: grad * self\n"
         "- name: mul(Tensor self, Tensor other) -> Tensor\n  self: grad * other.conj()\n  other: grad * self.conj()\n"
     )
     kernels = f"import numpy as np\nmul = np.multiply\ndef size(self): return {body}\n"
-    conj = "- func: conj(Tensor self) -> Tensor\n  variants: method\n  dispatch:\n    CPU: conj\n  sign: conj(self)\n"
+    conj = "- func: conj(Tensor self) -> Tensor\n  variants: method\n  dispatch:\n    CPU: conj\n"
+    conj += "  python_operator: conj(self)\n"
     formulas += "- name: conj(Tensor self) -> Tensor\n  self: grad.conj()\n"
     result = analysed(functions + conj, formulas, "", kernels + "conj = np.conj\n")
     assert result.diagnostics.items == []
@@ -148,7 +149,7 @@ def test_a_kernel_shows_that_its_result_is_real(analysed: Callable[..., Result],
 def test_real_results_that_promotion_declares_need_no_conjugate(analysed: Callable[..., Result]) -> None:
     functions = (
         "- func: size(Tensor self) -> Tensor\n  dispatch:\n    CPU: size\n{promotion}"
-        "- func: mul(Tensor self, Tensor other) -> Tensor\n  dispatch:\n    CPU: mul\n  sign: self * other\n"
+        "- func: mul(Tensor self, Tensor other) -> Tensor\n  dispatch:\n    CPU: mul\n  python_operator: self * other\n"
     )
     formulas = (
         "- name: size(Tensor self) -> Tensor\n  self: grad * self\n"

@@ -76,12 +76,12 @@ FUNCTIONS = """
   variants: function, method
   dispatch:
     CPU: mul
-  sign: self * other, other * self
+  python_operator: self * other, other * self
 - func: add(Tensor self, Tensor other) -> Tensor
   variants: function, method
   dispatch:
     CPU: add
-  sign: self + other, other + self
+  python_operator: self + other, other + self
 - func: abs(Tensor self) -> Tensor
   variants: function, method
   dispatch:
@@ -89,7 +89,7 @@ FUNCTIONS = """
 - func: zeros_like(Tensor self) -> Tensor
   dispatch:
     CPU: zeros_like
-  fills: 0
+  constant_result: 0
 - func: gt(Tensor self, Tensor other) -> Tensor
   dispatch:
     CPU: gt

@@ -36,18 +36,18 @@ FUNCTIONS = """
   dispatch: {CPU: mul}
   autogen: mul_.Tensor
   promotion: default
-  sign: self * other, other * self
+  python_operator: self * other, other * self
 - func: mul.Scalar(Tensor self, Scalar other) -> Tensor
   dispatch: {CPU: mul}
   promotion: default
 - func: neg(Tensor self) -> Tensor
   dispatch: {CPU: neg}
   promotion: default
-  sign: -self
+  python_operator: -self
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
   dispatch: {CPU: conj}
-  sign: conj(self)
+  python_operator: conj(self)
 - func: expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)
   variants: function, method
   dispatch: {CPU: expand}

@@ -23,19 +23,19 @@ OPERATORS = sorted((GOLDEN / "operators").glob("*.py"))
 FUNCTIONS = """\
 - func: mul.Tensor(Tensor self, Tensor other) -> Tensor
   dispatch: {CPU: two}
-  sign: self * other, other * self
+  python_operator: self * other, other * self
 - func: mul.Scalar(Tensor self, Scalar other) -> Tensor
   dispatch: {CPU: two}
 - func: add.Tensor(Tensor self, Tensor other) -> Tensor
   dispatch: {CPU: two}
-  sign: self + other, other + self
+  python_operator: self + other, other + self
 - func: neg(Tensor self) -> Tensor
   dispatch: {CPU: one}
-  sign: -self
+  python_operator: -self
 - func: conj(Tensor(a) self) -> Tensor(a)
   variants: function, method
   dispatch: {CPU: one}
-  sign: conj(self)
+  python_operator: conj(self)
 - func: expand(Tensor(a) self, SymInt[] size) -> Tensor(a)
   variants: method
   dispatch: {CPU: sized}
