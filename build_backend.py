@@ -40,7 +40,10 @@ OUTPUT = STAGE / "generated"
 # The packages by hand, and where they lie in the wheel.
 PACKAGES = {PUBLIC_PACKAGE: STAGE, "codegen": STAGE / "codegen", "runtime": STAGE / "runtime"}
 # What lies at the root of a checkout; an installed codegen finds it in its own folder.
-DATA = ("native_functions.yaml", "derivatives.yaml", "docs/reports/examples.txt", "pytorch_helpers.yaml", "templates")
+DATA = (
+    "native_functions.yaml", "derivatives.yaml", "samples.yaml", "docs/reports/examples.txt", "pytorch_helpers.yaml",
+    "templates",
+)  # fmt: skip
 # Of the generator; the native core needs NumPy's headers.
 REQUIRES = ["numpy>=2.1", "PyYAML>=6.0", "Jinja2>=3.1", "rich>=13.0"]
 

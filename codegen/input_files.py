@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegen.paths import Paths, PythonPart
+from codegen.paths import Paths, PythonPart, samples_beside
 from codegen.python_source import FunctionIndex, SourcePart
-from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_tags
+from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_samples, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
+from codegen.read.sample_file import with_samples
 from codegen.source import Diagnostics, SourceFile
 from codegen.words import TAGS
 
@@ -87,13 +88,21 @@ def read_operators(
     diagnostics: Diagnostics,
     texts: Texts | None = None,
 ) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
-    """The operators and the derivative entries of two files; None for a file that can not be read."""
+    """The operators and the derivative entries of two files; None for a file that can not be read.
+
+    Operators have the samples of a samples.yaml that lies beside theirs, too.
+    """
     native, formulas = (_source(path, paths, diagnostics, texts) for path in (native_functions, derivatives))
     tags = TAGS
     if paths.tags is not None:
         defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
         tags = read_tags(defined, diagnostics) if defined is not None else TAGS
     functions = None if native is None else read_native_functions(native, diagnostics, tags)
+    samples = samples_beside(native_functions)
+    if functions is not None and samples.is_file():
+        listed = _source(samples, paths, diagnostics, texts)
+        if listed is not None:
+            functions = with_samples(functions, read_samples(listed, diagnostics), diagnostics)
     return functions, None if formulas is None else read_derivatives(formulas, diagnostics)
 
 

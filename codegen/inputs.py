@@ -15,6 +15,8 @@ from codegen.module_names import PREFIX
 # Names another output folder of the generator, made of other YAML, for the runtime to load.
 OUTPUT_VARIABLE = "GRADWRIGHT_GENERATED"
 MANIFEST = "manifest.json"
+# Beside native_functions.yaml.
+SAMPLES = "samples.yaml"
 # The folder of a checkout with the pages and lists that programs write.
 REPORTS = "docs/reports"
 # Beside the manifest: the docstrings of the packets in the order of PACKETS, with a line behind each of them.
@@ -36,10 +38,14 @@ def data_folder() -> str:
     return root if is_checkout else os.path.join(root, "codegen", "data")
 
 
-def input_files() -> tuple[str, str]:
-    """The operators and their derivatives."""
+def input_files() -> tuple[str, str, str]:
+    """The operators, their derivatives and their samples."""
     folder = data_folder()
-    return os.path.join(folder, "native_functions.yaml"), os.path.join(folder, "derivatives.yaml")
+    return (
+        os.path.join(folder, "native_functions.yaml"),
+        os.path.join(folder, "derivatives.yaml"),
+        os.path.join(folder, SAMPLES),
+    )
 
 
 def root_folder() -> str:

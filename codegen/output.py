@@ -112,6 +112,7 @@ def stale_files(files: Collection[str], output: Path) -> list[str]:
 def _sources(paths: Paths, target: str) -> Iterator[Path]:
     yield paths.native_functions
     yield paths.derivatives
+    yield from paths.samples
     if paths.examples.exists():
         yield paths.examples
     others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))

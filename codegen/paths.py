@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from codegen.extension import source_folders
-from codegen.inputs import REPORTS, data_folder, shown_path
+from codegen.inputs import REPORTS, SAMPLES, data_folder, shown_path
 from codegen.module_names import PREFIX, PUBLIC_PACKAGE
 from codegen.words import BUILT_IN_NAMESPACE, FRAMEWORKS, RULES
 
@@ -139,7 +139,13 @@ class Paths:
     @property
     def inputs(self) -> tuple[Path, ...]:
         """The YAML that the output is checked against when it is imported."""
-        return (self.native_functions, self.derivatives, *(path for _, path in self.backends))
+        return (self.native_functions, self.derivatives, *self.samples, *(path for _, path in self.backends))
+
+    @property
+    def samples(self) -> tuple[Path, ...]:
+        """The YAML with samples beside that of the operators, where there is one."""
+        path = samples_beside(self.native_functions)
+        return (path,) if path.is_file() else ()
 
     @property
     def examples(self) -> Path:
@@ -190,6 +196,11 @@ class Paths:
             helpers=helpers or self.native_functions.parent / PYTORCH_HELPERS,
             library=(self.native_functions, self.derivatives),
         )
+
+
+def samples_beside(native_functions: Path) -> Path:
+    """Where the samples lie of the operators of a file; it need not be there."""
+    return native_functions.with_name(SAMPLES)
 
 
 def native_files(folder: Path) -> tuple[Path, ...]:

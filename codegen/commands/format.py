@@ -1,4 +1,4 @@
-"""Lays the two YAML files out in one style, and keeps all comments."""
+"""Lays the YAML files out in one style, and keeps all comments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     paths = chosen_paths(arguments, parser)
     if paths is None:
         return ERRORS
-    files = named_files(arguments) or (paths.native_functions, paths.derivatives)
+    files = named_files(arguments) or (paths.native_functions, paths.derivatives, *paths.samples)
     return _format(files, paths, arguments.check, arguments.diff)
 
 
@@ -73,7 +73,8 @@ def _format(files: Sequence[Path], paths: Paths, check: bool, diff: bool) -> int
         elif not diff:
             print(f"{paths.shown(path)}: formatted")
     if not changed:
-        print(f"{' and '.join(paths.shown(path) for path in files)}: nothing to format")
+        *others, last = (paths.shown(path) for path in files)
+        print(f"{', '.join(others)}{' and ' if others else ''}{last}: nothing to format")
     return ERRORS if changed and check else OK
 
 

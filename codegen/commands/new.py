@@ -83,14 +83,20 @@ def add_operator(schema_text: str, paths: Paths) -> int:
         return ERRORS
     kernel = _kernel_file(schema, paths)
     about = _MODULE.format(about=f"Kernels: {kernel.stem.replace('_', ' ')}.")
+    sample = _sample(schema)
+    entry = [f"- func: {schema}", "  dispatch:", f"    CPU: {schema.name.python_name}"]
+    entry += [] if paths.samples else ["  samples:", sample]
     replace_texts(
         {
             kernel: _appended(kernel, _kernel(schema), about),
-            paths.native_functions: _appended(paths.native_functions, "\n".join(_entry(schema)) + "\n"),
+            paths.native_functions: _appended(paths.native_functions, "\n".join(entry) + "\n"),
+            **{file: _appended(file, f"- {schema.name}:\n{sample}\n") for file in paths.samples},
             paths.derivatives: _appended(paths.derivatives, "\n".join(_formulas(schema)) + "\n"),
         }
     )
-    changed = ", ".join(paths.shown(path) for path in (paths.native_functions, paths.derivatives, kernel))
+    changed = ", ".join(
+        paths.shown(path) for path in (paths.native_functions, paths.derivatives, *paths.samples, kernel)
+    )
     print(f"{schema.name}: added to {changed}")
     return OK
 
@@ -141,14 +147,11 @@ def _annotation(argument: Argument) -> str:
     return f"list[{known}]" if isinstance(argument.type, ListType) else known
 
 
-def _entry(schema: FunctionSchema) -> Iterator[str]:
-    yield f"- func: {schema}"
-    yield "  dispatch:"
-    yield f"    CPU: {schema.name.python_name}"
-    yield "  samples:"
+def _sample(schema: FunctionSchema) -> str:
+    """The line of a call, in a list of samples."""
     sample = ", ".join(_samples(schema))
     # What begins with a mark of YAML is quoted.
-    yield f"  - {sample}" if sample[:1].isalnum() else "  - '" + sample.replace("'", "''") + "'"
+    return f"  - {sample}" if sample[:1].isalnum() else "  - '" + sample.replace("'", "''") + "'"
 
 
 def _samples(schema: FunctionSchema) -> Iterator[str]:

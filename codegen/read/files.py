@@ -15,6 +15,7 @@ from codegen.read.derivatives import DerivativeReader
 from codegen.read.functions import FunctionReader
 from codegen.read.helpers import HelperReader
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
+from codegen.read.sample_file import SampleEntry, read_sample_file
 from codegen.read.yaml_text import YamlFile
 from codegen.source import CONFLICT_HINT, Diagnostics, SourceFile, Span, find_conflict
 from codegen.words import TAGS
@@ -54,6 +55,11 @@ def read_native_functions(
 ) -> tuple[NativeFunction, ...]:
     """The operators of a native_functions.yaml; `tags` are those that its entries may carry."""
     return FunctionReader(YamlFile(file, diagnostics), tags).read()
+
+
+def read_samples(file: SourceFile, diagnostics: Diagnostics) -> tuple[SampleEntry, ...]:
+    """The samples of a samples.yaml."""
+    return read_sample_file(YamlFile(file, diagnostics))
 
 
 def read_derivatives(file: SourceFile, diagnostics: Diagnostics) -> tuple[DerivativeEntry, ...]:

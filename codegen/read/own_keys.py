@@ -23,10 +23,11 @@ from codegen.read.model import (
     WrittenFormula,
 )
 from codegen.read.pieces import comma_separated, part, stripped
+from codegen.read.sample_file import read_sample_list
 from codegen.read.samples import parse_sample
 from codegen.read.signs import read_sign
 from codegen.read.values import Values
-from codegen.read.yaml_text import Fields, describe
+from codegen.read.yaml_text import Fields
 from codegen.schema.types import FunctionSchema, base_type
 from codegen.signs import SignUse
 from codegen.source import ParseError, Text
@@ -382,24 +383,7 @@ class OwnKeys:
     def samples(self, fields: Fields, schema: FunctionSchema) -> tuple[Text, ...]:
         if "samples" not in fields:
             return ()
-        hint = "write each call on a line of its own: '- T(3, 4), T(4)'"
-        texts: list[Text] = []
-        for node in self.yaml.sequence(fields["samples"][1], "'samples'", hint) or ():
-            if isinstance(node, yaml.SequenceNode | yaml.MappingNode):
-                self.yaml.error(
-                    Code.WRONG_SHAPE, node, f"a sample must be text, not {describe(node)}", "quote the sample"
-                )
-                continue
-            text = self.yaml.scalar(node, "a sample", "a call without arguments is written ''")
-            if text is None:
-                continue
-            try:
-                parse_sample(text.value)
-            except ParseError as error:
-                self.yaml.parse_error(Code.SAMPLE, text, error)
-                continue
-            texts.append(text)
-        return tuple(texts)
+        return read_sample_list(self.yaml, fields["samples"][1])
 
     def unique_part(self, fields: Fields, schema: FunctionSchema) -> str | None:
         if "unique_part" not in fields:

@@ -32,7 +32,7 @@ def problems(name: str, text: str) -> list[str]:
     return [error.message for error in validator.iter_errors(yaml.load(text, loader))]
 
 
-@pytest.mark.parametrize("name", ["native_functions", "derivatives"])
+@pytest.mark.parametrize("name", ["native_functions", "derivatives", "samples"])
 def test_the_projects_own_file_is_valid(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema(name))
     assert problems(name, (ROOT / f"{name}.yaml").read_text(encoding="utf-8")) == []
@@ -80,6 +80,8 @@ def test_the_keys_of_a_back_end_are_the_readers() -> None:
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  dtypes: floats\n"),
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  domain: [1]\n"),
         ("native_functions", "- variants: method\n"),
+        ("samples", "- add.Tensor: T(3)\n"),
+        ("samples", "- add(Tensor self):\n  - T(3)\n"),
         ("derivatives", "- self: grad\n"),
         ("derivatives", "- name: f(Tensor self) -> Tensor\n  self: [grad]\n"),
         ("derivatives", "- name: f(Tensor self) -> Tensor\n  output_differentiability: []\n"),

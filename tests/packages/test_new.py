@@ -112,3 +112,24 @@ def test_what_it_refuses(schema: str, message: str, project: Project, capsys: py
 def test_explain_finds_operators_by_their_variants_and_nodes(name: str, project: Project) -> None:
     finished = project.generate("explain", name)
     assert finished.stdout.startswith("squareplus(Tensor self, Scalar b=4) -> Tensor\n"), finished.stderr
+
+
+def test_samples_go_to_their_file_where_there_is_one(project: Project) -> None:
+    project.file("samples.yaml").write_text("- squareplus:\n  - T(3)\n")
+    text = project.file("native_functions.yaml").read_text()
+    project.file("native_functions.yaml").write_text(text[: text.index("  samples:\n")])
+    assert project.generate().returncode == 0
+    finished = project.generate("new", "mish2(Tensor self) -> Tensor")
+    assert finished.returncode == 0, finished.stderr
+    assert "mylib/derivatives.yaml, mylib/samples.yaml, mylib/kernels.py" in finished.stdout
+    assert project.file("samples.yaml").read_text() == "- squareplus:\n  - T(3)\n\n- mish2:\n  - T(3, 4)\n"
+    assert "samples" not in project.file("native_functions.yaml").read_text()
+    assert project.generate("--check").returncode == 1  # the samples are among what the output is made of
+    assert project.generate("format", "--check").returncode == 0
+    kernels = project.file("kernels.py")
+    missing = 'raise NotImplementedError("write the kernel of mish2")'
+    kernels.write_text(kernels.read_text().replace(missing, "return self + 0"))
+    assert project.generate("--no-verify").returncode == 0
+    proven = project.generate("verify", "squareplus", "--property", "gradient")
+    assert "squareplus" not in proven.stderr
+    assert proven.returncode == 0
