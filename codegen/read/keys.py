@@ -157,12 +157,17 @@ KEYS = (
     ),
     Key(
         "dispatch",
-        "a table from dispatch key to kernel; several keys may share a line: `CPU, Meta: kernel`. Without it the "
-        "operator is composite",
+        "a table from dispatch key to kernel; several keys may share a line: `CPU, Meta: kernel`. *Gradwright:* keys "
+        "alone, `CPU`, are those of the kernel that has the operator's name. Without it the operator is composite",
         {
-            "type": "object",
-            "additionalProperties": False,
-            "patternProperties": {_pattern(_several_of(tuple(sorted(KERNEL_KEYS))))["pattern"]: _STRING},
+            "anyOf": [
+                _pattern(_several_of(tuple(sorted(KERNEL_KEYS)))),
+                {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "patternProperties": {_pattern(_several_of(tuple(sorted(KERNEL_KEYS))))["pattern"]: _STRING},
+                },
+            ]
         },
         _pytorch(PytorchKeys.dispatch), "dispatch",
     ),

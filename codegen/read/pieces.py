@@ -31,3 +31,9 @@ def comma_separated(text: Text) -> list[Text]:
         parts.append(stripped(part(text, start, end)))
         start = end + 1
     return parts
+
+
+def at_place_of(text: Text, value: str) -> Text:
+    """Another text for which `text` stands, at its place."""
+    last = text.offsets[max(len(text.value) - 1, 0)]
+    return Text(value, text.file, (text.offsets[0],) * (len(value) - 1) + (last, last + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import yaml
 
@@ -11,9 +12,9 @@ from codegen.dispatch_keys import AUTOGRAD_KEYS, COMPOSITE_KEYS, KERNEL_KEYS
 from codegen.read.model import (
     DispatchEntry,
 )
-from codegen.read.pieces import comma_separated
+from codegen.read.pieces import at_place_of, comma_separated
 from codegen.read.values import Values
-from codegen.read.yaml_text import Fields
+from codegen.read.yaml_text import Fields, is_null
 from codegen.schema.types import FunctionSchema, OperatorName
 from codegen.source import Span, Text
 from codegen.words import VARIANTS, Hint, did_you_mean
@@ -67,12 +68,41 @@ class PytorchKeys:
     def dispatch(self, fields: Fields, schema: FunctionSchema) -> tuple[DispatchEntry, ...]:
         if "dispatch" not in fields:
             return ()
-        table = self.yaml.mapping(fields["dispatch"][1], "'dispatch'", _WRITE_TABLE)
-        if table is None:
-            return ()
         entries: list[DispatchEntry] = []
         seen: dict[str, Span] = {}
-        for key_node, value in table.values():
+        node = fields["dispatch"][1]
+        for key, kernel in self._kernels(node, schema):
+            span = key.span()
+            if not self._is_kernel_key(key, _WRITE_TABLE if isinstance(node, yaml.ScalarNode) else None):
+                continue
+            if key.value in seen:
+                self.yaml.diagnostics.error(
+                    Code.GIVEN_TWICE,
+                    span,
+                    f"dispatch key '{key}' has two kernels",
+                    None,
+                    ((seen[key.value], "the first one is here"),),
+                )
+                continue
+            seen[key.value] = span
+            if kernel is not None:
+                entries.append(DispatchEntry(key.value, kernel, span))
+        composites = [entry for entry in entries if entry.key in COMPOSITE_KEYS]
+        if len(composites) > 1:
+            self._two_composites(composites)
+        return tuple(entries)
+
+    def _kernels(self, node: yaml.Node, schema: FunctionSchema) -> Iterator[tuple[Text, Text | None]]:
+        """The keys with their kernels, of which None is one that can not be read.
+
+        Gradwright's own: keys alone are those of the kernel that has the operator's name, `dispatch: CPU`.
+        """
+        if isinstance(node, yaml.ScalarNode) and not is_null(node):
+            keys = self.yaml.scalar(node, "'dispatch'", _WRITE_TABLE)
+            for key in comma_separated(keys) if keys is not None else ():
+                yield key, at_place_of(key, schema.name.python_name)
+            return
+        for key_node, value in (self.yaml.mapping(node, "'dispatch'", _WRITE_TABLE) or {}).values():
             kernel = self.yaml.scalar(value, "a kernel", "write its name: 'CPU: kernel'")
             if kernel is not None and _KERNEL.fullmatch(kernel.value) is None:
                 self.yaml.diagnostics.error(
@@ -83,27 +113,9 @@ class PytorchKeys:
                 )
                 kernel = None
             for key in comma_separated(self.yaml.text(key_node)):
-                span = key.span()
-                if not self._is_kernel_key(key):
-                    continue
-                if key.value in seen:
-                    self.yaml.diagnostics.error(
-                        Code.GIVEN_TWICE,
-                        span,
-                        f"dispatch key '{key}' has two kernels",
-                        None,
-                        ((seen[key.value], "the first one is here"),),
-                    )
-                    continue
-                seen[key.value] = span
-                if kernel is not None:
-                    entries.append(DispatchEntry(key.value, kernel, span))
-        composites = [entry for entry in entries if entry.key in COMPOSITE_KEYS]
-        if len(composites) > 1:
-            self._two_composites(composites)
-        return tuple(entries)
+                yield key, kernel
 
-    def _is_kernel_key(self, key: Text) -> bool:
+    def _is_kernel_key(self, key: Text, otherwise: Hint) -> bool:
         if key.value in KERNEL_KEYS:
             return True
         hint: Hint = None
@@ -113,7 +125,7 @@ class PytorchKeys:
             message = f"dispatch key '{key}' cannot have a kernel"
             hint = "how an operator is differentiated is written in derivatives.yaml"
         else:
-            message, hint = f"unknown dispatch key '{key}'", did_you_mean(key.value, KERNEL_KEYS)
+            message, hint = f"unknown dispatch key '{key}'", did_you_mean(key.value, KERNEL_KEYS) or otherwise
         self.yaml.diagnostics.error(Code.UNKNOWN_WORD, key.span(), message, hint)
         return False
 
