@@ -364,25 +364,6 @@ NAMES = tuple(key.name for key in KEYS)
 FORMER_NAMES = {key.former: key.name for key in KEYS if key.former}
 
 
-def operator_schema() -> Mapping[str, object]:
-    """The JSON Schema of a native_functions.yaml, by which editors complete and check it."""
-    properties: dict[str, object] = {}
-    for key in KEYS:
-        described = {"description": key.documentation, **key.grammar}
-        properties[key.name] = described
-        if key.former:
-            properties[key.former] = {"deprecated": True, **described}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "native_functions.yaml",
-        "description": "Operator signatures and dispatch. docs/yaml.md describes every key.",
-        "type": "array",
-        "items": {
-            "type": "object", "required": ["func"], "additionalProperties": False, "properties": properties,
-        },
-    }  # fmt: skip
-
-
 def documented_keys() -> list[str]:
     """The lines of the table of keys in docs/yaml.md."""
     rows = (

@@ -11,17 +11,15 @@ import jsonschema
 import pytest
 import yaml
 
+from codegen import editor_schemas
 from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
-from codegen.paths import SCHEMAS
 from codegen.read import backends
-from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, documented_keys, operator_schema
+from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, documented_keys
 from support.documents import ROOT
 
 
 def schema(name: str) -> dict[str, Any]:
-    if name == "native_functions":
-        return dict(operator_schema())
-    loaded = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    loaded = json.loads(dict(editor_schemas.texts())[f"{name}.schema.json"])
     assert isinstance(loaded, dict)
     return loaded
 

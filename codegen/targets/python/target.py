@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 
+from codegen import editor_schemas
 from codegen.inputs import DOCSTRING_END, DOCSTRINGS, INTERFACE
-from codegen.paths import SCHEMAS, Paths
+from codegen.paths import Paths
 from codegen.plan.documentation import plan_documentation
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
@@ -15,7 +15,6 @@ from codegen.plan.plan import Plan
 from codegen.plan.signs import SignPlan
 from codegen.python_source import SourcePart
 from codegen.read.examples import read_results
-from codegen.read.keys import operator_schema
 from codegen.source import Diagnostics
 from codegen.targets.environment import environment
 from codegen.targets.literals import literal
@@ -83,9 +82,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         ),
     )
     if package is not None:  # the YAML of a package names them by where they lie in its own folder
-        yield "native_functions.schema.json", json.dumps(operator_schema(), indent=2) + "\n"
-        for schema in sorted(SCHEMAS.iterdir()):
-            yield schema.name, schema.read_text(encoding="utf-8")
+        yield from editor_schemas.texts()
     yield from backends.emit(plan, paths, env)
     yield from stubs.emit(plan, env, _hidden(paths))
 
