@@ -67,24 +67,19 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
         checks: whether the rules are applied, and the plan knows the word of each operator's rule: neither is needed of
             sources from which a run has generated, if only operators are asked for.
     """
-    diagnostics, findings = Diagnostics(), Diagnostics()
+    diagnostics = Diagnostics()
     files = InputFiles(paths, diagnostics, texts)
     read = files.read()
     if not read.is_complete:
-        return Result(read.functions, read.entries, None, diagnostics, findings)
+        return Result(read.functions, read.entries, None, diagnostics, Diagnostics())
     sources = read_sources(files, read)
     bound = sources.bind()
     derived = _derive(bound, sources, checks)
     checked = _collect(derived, bound, sources)
-    if checks:
-        check(checked, sources.is_foreign, diagnostics, findings)
-    if checks and not diagnostics:
-        findings = sources.reported(findings)
+    findings = _check(checked, sources, diagnostics) if checks else Diagnostics()
     plan = _plan(checked, derived, bound, sources, findings, checks)
-    result = Result(derived.functions, sources.entries, plan, diagnostics, findings)
-    if diagnostics:
-        return result
-    return replace(result, resolved=derived.entries, checked=checked, operators=bound.operators)
+    known = () if diagnostics else (derived.entries, checked, bound.operators)
+    return Result(derived.functions, sources.entries, plan, diagnostics, findings, *known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +127,13 @@ def _collect(derived: _Derived, bound: Bound, sources: Sources) -> Checked:
         sources.read, derived.functions, derived.entries, kernels, composites, batching, bound.table, linear,
         Holomorphy.beside(linear, shown), shown, sources.modules_to_check(), files.paths.namespace,
     )  # fmt: skip
+
+
+def _check(checked: Checked, sources: Sources, diagnostics: Diagnostics) -> Diagnostics:
+    """Apply the rules; what they find that is no error."""
+    findings = Diagnostics()
+    check(checked, sources.is_foreign, diagnostics, findings)
+    return findings if diagnostics else sources.reported(findings)
 
 
 def _plan(
