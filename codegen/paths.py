@@ -175,14 +175,19 @@ class Paths:
 
     @property
     def native_kernels(self) -> tuple[Path, ...]:
-        """The C++ in which the generator looks for kernels: headers, and the sources that have none of their name."""
-        folders = map(Path, source_folders(self.runtime.parent))
-        return tuple(file for folder in folders for file in native_files(folder))
+        """The C++ with rows of the table of kernels: headers, then the sources that have none of their name."""
+        folders = [*map(Path, source_folders(self.runtime.parent))]
+        headers = [file for folder in folders for file in sorted(folder.glob("*.hpp"))]
+        names = {file.stem for file in headers}
+        sources = (file for folder in folders for file in sorted(folder.glob("*.cpp")))
+        return (*headers, *(file for file in sources if file.stem not in names))
 
     @property
     def own_kernels(self) -> tuple[Path, ...]:
-        """The C++ of a package in which the generator looks for kernels."""
-        return native_files(self.native) if self.native is not None else ()
+        """The C++ of a package, all of which the compiler takes."""
+        if self.native is None:
+            return ()
+        return (*sorted(self.native.glob("*.hpp")), *sorted(self.native.glob("*.cpp")))
 
     def shown(self, path: Path) -> str:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""
@@ -201,13 +206,6 @@ class Paths:
 def samples_beside(native_functions: Path) -> Path:
     """Where the samples lie of the operators of a file; it need not be there."""
     return native_functions.with_name(SAMPLES)
-
-
-def native_files(folder: Path) -> tuple[Path, ...]:
-    """The headers in a folder, and the sources whose functions no header of the same name declares."""
-    headers = sorted(folder.glob("*.hpp"))
-    declared = {path.stem for path in headers}
-    return (*headers, *(path for path in sorted(folder.glob("*.cpp")) if path.stem not in declared))
 
 
 def project_paths() -> Paths:

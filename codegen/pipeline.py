@@ -34,7 +34,8 @@ from codegen.rules.linear.holomorphy import Holomorphy
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics
 from codegen.sources import Bound, Sources, read_sources
-from codegen.targets.cpp.own import check_own_kernels
+from codegen.targets.cpp.table import cpp_file
+from codegen.targets.cpp.twins import check_table
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
@@ -77,7 +78,7 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
     derived = _derive(bound, sources, checks)
     checked = _collect(derived, bound, sources)
     findings = _check(checked, sources, diagnostics) if checks else Diagnostics()
-    plan = _plan(checked, derived, bound, sources, findings, checks)
+    plan = _plan(checked, derived, bound, sources, checks)
     known = () if diagnostics else (derived.entries, checked, bound.operators)
     return Result(derived.functions, sources.entries, plan, diagnostics, findings, *known)
 
@@ -136,9 +137,7 @@ def _check(checked: Checked, sources: Sources, diagnostics: Diagnostics) -> Diag
     return findings if diagnostics else sources.reported(findings)
 
 
-def _plan(
-    checked: Checked, derived: _Derived, bound: Bound, sources: Sources, findings: Diagnostics, checks: bool
-) -> Plan | None:
+def _plan(checked: Checked, derived: _Derived, bound: Bound, sources: Sources, checks: bool) -> Plan | None:
     """The plan of all operators; None where something is wrong, which is reported."""
     paths, diagnostics = sources.files.paths, sources.files.diagnostics
     backends = tuple(_bind_backends(sources.files, bound.operators))
@@ -155,7 +154,8 @@ def _plan(
         optimizers=tuple(map(plan_optimizer, rules)),
         rules=_fingerprints(checked, derived, sources) if checks and not sources.is_foreign else {},
     )
-    check_own_kernels(plan, paths, diagnostics, findings)
+    files = [cpp_file(path, paths.shown(path)) for path in sources.native_files]
+    check_table(plan, sources.kernels, sources.composites, sources.helpers, files, sources.is_own, diagnostics)
     return None if diagnostics else plan
 
 

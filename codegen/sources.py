@@ -17,7 +17,7 @@ from codegen.bind.entries import ResolvedEntry, resolve_entries
 from codegen.extending import Base, CompositesWithBase, WithBase, check_apart
 from codegen.input_files import InputFiles, Read
 from codegen.paths import BASE, PartKind
-from codegen.python_source import PythonModule
+from codegen.python_source import PythonFunction, PythonModule
 from codegen.read.model import NativeFunction
 from codegen.rules.allowed import without_allowed
 from codegen.source import Diagnostics, SourceFile
@@ -103,6 +103,18 @@ class Sources:
         paths = self.files.paths
         # The runtime's are those of the YAML beside it: another file may have a few of its operators only.
         return paths.package == BASE and paths.runtime.parent == paths.native_functions.parent
+
+    def is_own(self, function: PythonFunction) -> bool:
+        """Whether a function of Python is one of the project's own."""
+        return self.files.paths.package == BASE or not function.module.startswith("runtime.")
+
+    @property
+    def native_files(self) -> tuple[Path, ...]:
+        """The files whose kernels in C++ are all meant for functions of the project's own."""
+        paths = self.files.paths
+        if paths.package != BASE:
+            return paths.own_kernels
+        return paths.native_kernels if self.knows_all_operators else ()
 
     def modules_to_check(self) -> tuple[PythonModule, ...]:
         """The modules of functions on Tensors that are the project's own, where it knows all that they may call."""

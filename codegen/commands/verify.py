@@ -341,9 +341,9 @@ def _place(
 
 def _native_place(function: NativeFunction, paths: Paths) -> Span | None:
     """The kernel of an operator in C++, where a package or the core has one that is written by hand."""
-    from codegen.targets.cpp.own import place_of
+    from codegen.targets.cpp.table import KERNELS, cpp_file, read_rows
 
-    files = (*paths.own_kernels, *paths.native_kernels)
-    shown = {path: paths.shown(path) for path in files}
-    places = (place_of(str(line.kernel), files, shown) for line in function.dispatch)
-    return next((place for place in places if place is not None), None)
+    names = {str(line.kernel) for line in function.dispatch}
+    files = (cpp_file(path, paths.shown(path)) for path in (*paths.own_kernels, *paths.native_kernels))
+    rows = (row for file in files for row in read_rows(file, Diagnostics()))
+    return next((row.span for row in rows if row.namespace == KERNELS and row.name in names), None)

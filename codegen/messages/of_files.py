@@ -113,7 +113,8 @@ PAGES = (
     Page(
         Code.NO_FUNCTION, "A function that an entry names is not there",
         "A dispatch table names kernels, which lie among the functions on arrays; an operator without one is a "
-        "function of its name among the composites; 'batching' names a rule of vmap.",
+        "function of its name among the composites; 'batching' names a rule of vmap. In C++ a row of the table of "
+        "kernels names a function in Python, which an operator takes; what has the name of such a function has a row.",
         NATIVE_FUNCTIONS,
         "- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twise\n  samples:\n  - T(3, 4)\n",
         "- func: twice(Tensor self) -> Tensor\n  dispatch:\n    CPU: twice\n  samples:\n  - T(3, 4)\n",
@@ -121,7 +122,7 @@ PAGES = (
     Page(
         Code.KERNEL_PARAMETERS, "A kernel does not take the operator's arguments",
         "Arguments are handed to kernels and composites by their names: the parameters are those of the signature, in "
-        "its order.",
+        "its order. A kernel in C++ has as many operands as the one in Python.",
         KERNELS,
         "def twice(x):\n    return x * 2\n",
         "def twice(self):\n    return self * 2\n",

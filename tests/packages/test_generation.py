@@ -99,48 +99,100 @@ def test_a_package_in_src(project: Project) -> None:
 
 NATIVE = """#pragma once
 
-namespace gradwright::kernels {{
+#include "loops.hpp"
 
-struct {name} {{
+namespace gradwright::kernels {
+
+struct squareplus {
   template <class T>
-  static T apply({operands}) {{ return x; }}
-}};
+  static T apply(T x, T b) { return x; }
+};
+ROW
 
-}}  // namespace gradwright::kernels
+}  // namespace gradwright::kernels
 """
+ROW = "GRADWRIGHT_KERNEL(squareplus, 2, elements)"
+
+
+def errors_in_cpp(project: Project, text: str) -> list[tuple[str, str, str | None]]:
+    """The place, the message and the hint of each error of a package that has this C++."""
+    project.file("native").mkdir(exist_ok=True)
+    project.file("native/mine.hpp").write_text(text)
+    result = result_of(project)
+    assert (result.plan is None) is bool(result.diagnostics)
+    return [
+        (str(item.span).removeprefix("mylib/native/mine.hpp:"), item.message, item.hint)
+        for item in result.diagnostics.sorted()
+    ]
 
 
 @pytest.mark.parametrize(
-    ("name", "operands", "error", "finding"),
+    ("row", "error"),
     [
-        ("squareplus", "T x, T b", "", ""),
-        ("squareplus", "T x", "'squareplus' has 1 operand, and 'squareplus(self, b)' in Python 2", ""),
-        ("squareplu", "T x, T b", "", "no operator of the package has a kernel 'squareplu': this is never called"),
+        (ROW, None),
+        (
+            "GRADWRIGHT_KERNEL(squareplus, 1, elements)",
+            ("11:19", "'squareplus' has 1 operand, and 'squareplus(self, b)' in Python 2", ROW),
+        ),
+        (
+            "GRADWRIGHT_KERNEL(squareplus, 2, elements)\nGRADWRIGHT_KERNEL(squareplu, 2, tensors)",
+            (
+                "12:19", "'squareplu' stands for no function in Python of the project's own: it is never called",
+                "did you mean 'squareplus'?",
+            ),
+        ),
+        (
+            "GRADWRIGHT_KERNEL(squareplus, 2, elements)\nGRADWRIGHT_KERNEL(relu, 1, tensors)",
+            (
+                "12:19", "'relu' stands for no function in Python of the project's own: it is never called",
+                "it has the name of the function in Python",
+            ),
+        ),
+        (
+            "GRADWRIGHT_KERNEL(squareplus, 2, elements)\nGRADWRIGHT_KERNEL(unused, 1, tensors)",
+            ("12:19", "no operator takes 'unused': it is never called", None),
+        ),
+        (f"{ROW}\n{ROW}", ("12:19", "'squareplus' has two rows", None)),
+        (
+            "",
+            (
+                "7:8", "'squareplus' has no row in the table of kernels: it is never called", f"write behind it: {ROW}",
+            ),
+        ),
+        (
+            "Ref squareplus(PyObject* self, PyObject* b);",
+            (
+                "7:8", "'squareplus' has no row in the table of kernels: it is never called", f"write behind it: {ROW}",
+            ),
+        ),
     ],
-)
-def test_kernels_in_cpp_stand_for_one_in_python(
-    project: Project, name: str, operands: str, error: str, finding: str
+)  # fmt: skip
+def test_a_kernel_in_cpp_has_a_row_that_fits(
+    project: Project, row: str, error: tuple[str, str, str | None] | None
 ) -> None:
-    project.file("native").mkdir()
-    project.file("native/mine.hpp").write_text(NATIVE.format(name=name, operands=operands))
-    result = result_of(project)
-    assert [item.message for item in result.diagnostics.items] == [error] * bool(error)
-    assert [item.message for item in result.findings.items] == [finding] * bool(finding)
-    assert (result.plan is None) is bool(error)
+    project.append("kernels.py", "\n\ndef unused(self: Array) -> Array:\n    return self\n")
+    assert errors_in_cpp(project, NATIVE.replace("ROW", row))[:1] == ([] if error is None else [error])
 
 
-def test_a_kernel_in_cpp_outside_of_its_namespace(project: Project) -> None:
-    project.file("native").mkdir()
-    text = NATIVE.format(name="squareplus", operands="T x, T b").replace("gradwright::kernels", "mine")
-    project.file("native/mine.hpp").write_text(text)
-    (error,) = result_of(project).diagnostics.items
-    assert error.message == "'squareplus' has the name of a kernel, and is none"
-    assert str(error.span) == "mylib/native/mine.hpp:5:8"
+def test_functions_in_cpp_without_a_row_show_theirs(project: Project) -> None:
+    kernel = "namespace gradwright::kernels {\n\nRef squareplus(PyObject* self, PyObject* b) { return Ref(); }\n\n}\n"
+    assert errors_in_cpp(project, kernel) == [
+        (
+            "3:5", "'squareplus' has no row in the table of kernels: it is never called",
+            "write behind it: GRADWRIGHT_KERNEL(squareplus, 2, tensors)",
+        )
+    ]  # fmt: skip
+
+
+def test_a_kernel_in_cpp_may_be_made_of_others(project: Project) -> None:
+    inner = "struct of_roots {};\nRef both(PyObject* x) { return Ref(); }\n"
+    text = NATIVE.replace("struct squareplus", f"{inner}struct squareplus").replace("ROW", ROW)
+    assert errors_in_cpp(project, text) == []
 
 
 def test_where_cpp_differs_the_kernel_in_cpp_is_to_blame(project: Project) -> None:
     project.file("native").mkdir()
-    project.file("native/mine.hpp").write_text(NATIVE.format(name="squareplus", operands="T x, T b"))
+    project.file("native/mine.hpp").write_text(NATIVE.replace("ROW", ROW))
     paths = read_project(project.folder / "pyproject.toml", Diagnostics())
     assert paths is not None
     failure = {"argument": "self", "number": 1, "sample": "T(3)", "dtype": "float64", "message": "wrong", "again": ""}
@@ -149,7 +201,7 @@ def test_where_cpp_differs_the_kernel_in_cpp_is_to_blame(project: Project) -> No
         for each in ("gradient", "native")
     ]
     (error,) = refuted(cells, paths).items
-    assert str(error.span) == "mylib/native/mine.hpp:5:8"
+    assert str(error.span) == "mylib/native/mine.hpp:11:19"
     (error,) = refuted(cells[:1], paths).items
     assert str(error.span).startswith("mylib/derivatives.yaml:")
 

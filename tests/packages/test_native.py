@@ -282,6 +282,7 @@ Ref bump(PyObject* x, PyObject* y) {
   if (x == y) return Ref();  // Python does it
   return binary<struct by_tanh>(x, y);
 }
+GRADWRIGHT_KERNEL(bump, 2, tensors)
 
 }  // namespace gradwright::kernels
 """
@@ -299,6 +300,7 @@ struct squareplus {
   template <class T>
   static T apply(T x, T b) { return (x + std::sqrt(x * x + b)) / 2; }
 };
+GRADWRIGHT_KERNEL(squareplus, 2, elements)
 
 }  // namespace gradwright::kernels
 """

@@ -32,6 +32,13 @@ def compiled(source: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return _run(source.parent, "-fsyntax-only", *more, str(source))
 
 
+def preprocessed(source: Path) -> str:
+    """A file with all that it includes, and with macros expanded; on one line for each of the source."""
+    done = _run(source.parent, "-E", "-P", '-DGRADWRIGHT_PREFIX=""', str(source))
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def complaints(sources: Iterable[Path], scratch: Path) -> list[str]:
     """What a compiler says of those generated files in one folder that it does not take.
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
 from codegen.schema.names import python
-from codegen.targets.cpp.headers import COMPOSITES, NativeKernels
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements, function_head, row
+from codegen.targets.cpp.table import COMPOSITES
 from codegen.targets.environment import quoted
 
 # The test of a guard; {0} and {1} are its arguments, {takes} the kinds of dtypes, {needed} what it needs of Python.

@@ -27,6 +27,7 @@ from codegen.targets.cpp.headers import (
 )
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.statements import Call, function_head
+from codegen.targets.cpp.table import Fact
 
 _STEP = "  "
 _SAME_IN_CPP = frozenset(("+", "-", "*", "/", "<", ">", "<=", ">=", "==", "!=", "&&", "||"))
@@ -45,7 +46,7 @@ def with_expressions(native: Native, operators: Iterable[OperatorPlan]) -> Nativ
             continue
         kernel = operator.compute.implementation
         kernels = native.of(kernel.module)
-        if len(operator.python.parameters) in kernels.functions.get(operator.name.base, ()):
+        if kernels.functions.get(operator.name.base) == len(operator.python.parameters):
             continue  # a function that is written by hand chooses between loops
         way = operator.compute.elementwise.way
         written: Written | None = _by_hand(operator, kernels, native)
@@ -62,13 +63,13 @@ def _by_hand(operator: OperatorPlan, kernels: NativeKernels, native: Native) -> 
     the expression that is computed.
     """
     name, parameters = operator.name.base, operator.python.parameters
-    if kernels.functors.get(name) != len(parameters) or kernels.kinds.get(name) is not FunctorKind.APPLY:
+    if kernels.functors.get(name) != len(parameters) or kernels.kind(name) is not FunctorKind.APPLY:
         return None
     tensors = sum(parameter.type == TENSOR for parameter in parameters)
     written = WrittenFunctor(name, (), (name,), tuple(parameter.name for parameter in parameters), tensors)
     assert operator.compute.elementwise is not None
     way = operator.compute.elementwise.way
-    if isinstance(way, ChoicePlan) or name in kernels.for_complex:
+    if isinstance(way, ChoicePlan) or kernels.says(name, Fact.ALSO_COMPLEX):
         return written
     other = _of_complex(operator, way, operator.compute.implementation.name, native)
     if other is None or other.used != written.parameters:
@@ -130,14 +131,14 @@ class _Functor:
     def written(self, mark: str = "") -> WrittenFunctor:
         """The functor, with a mark for the numbers that it is for."""
         lines = [f"// {self.text}", f"struct {self.name} {{"]
-        if not self.native.core.for_float.isdisjoint(self.named):
+        if any(self.native.core.says(name, Fact.ONLY_FLOAT32) for name in self.named):
             lines.append(f"{_STEP}static constexpr bool only_float = true;")
         if mark or self.mark:
             lines.append(f"{_STEP}static constexpr bool {mark or self.mark} = true;")
         if self.tensors < len(self.parameters):
             lines.append(f"{_STEP}static constexpr int kLeading = {self.tensors};")
-        vectors = "" if self.native.core.vectors.isdisjoint(self.uses) else ", class A = Baseline"
-        lines.append(f"{_STEP}template <class T{vectors}>")
+        hands_on = any(self.native.core.says(name, Fact.VECTORS) for name in self.uses)
+        lines.append(f"{_STEP}template <class T{', class A = Baseline' if hands_on else ''}>")
         return WrittenFunctor(self.name, (*lines, *self.body, "};"), tuple(self.uses), self.used, self.tensors)
 
     def _kind(self, step: ElementStep) -> FunctorKind:
@@ -146,9 +147,9 @@ class _Functor:
         count = kernels.functors.get(step.kernel.name)
         if count is None or step.given > count:
             raise _NoFunctorError
-        if step.kernel.name in kernels.for_bools and step is self.steps[-1]:
+        if kernels.says(step.kernel.name, Fact.BOOLS) and step is self.steps[-1]:
             raise _NoFunctorError  # its numbers are to be bools
-        kind = kernels.kinds.get(step.kernel.name, FunctorKind.LOOP)
+        kind = kernels.kind(step.kernel.name)
         if kind is FunctorKind.LOOP and (count != 1 or not self._is_ufunc(step) or step.kernel.gives_bools):
             raise _NoFunctorError
         return kind
@@ -156,8 +157,7 @@ class _Functor:
     def _is_ufunc(self, step: ElementStep) -> bool:
         """Whether it is a function of NumPy, which a block can be given to."""
         assert step.kernel is not None
-        kernels = self.native.of(step.kernel.module)
-        return step.kernel.name in kernels.numpy or step.kernel.name in kernels.ufuncs
+        return self.native.of(step.kernel.module).is_ufunc(step.kernel.name)
 
     # -- one function of elements
 
@@ -179,7 +179,7 @@ class _Functor:
         kernels = self.native.of(step.kernel.module)
         kept = values[: kernels.functors[step.kernel.name]]
         self.uses[step.kernel.name] = None
-        return self._called(f"{indent}{head}", number, kept, step.kernel.name in kernels.vectors)
+        return self._called(f"{indent}{head}", number, kept, kernels.says(step.kernel.name, Fact.VECTORS))
 
     def _called(self, head: str, number: int, values: Sequence[str], hands_on: bool) -> str:
         """The call of the function of a step."""
@@ -269,9 +269,9 @@ class _ComplexFunctor(_Functor):
             return kind
         if count is None or step.given > count or (step.gives_real and step is self.steps[-1]):
             raise _NoFunctorError
-        if name in kernels.for_complex:
-            return kernels.kinds[name]
-        if name in kernels.numpy_complex and count == 1 and not step.gives_real:
+        if kernels.says(name, Fact.ALSO_COMPLEX):
+            return kernels.kind(name)
+        if kernels.says(name, Fact.UFUNC_COMPLEX) and count == 1 and not step.gives_real:
             return FunctorKind.LOOP
         raise _NoFunctorError
 

@@ -6,12 +6,13 @@ from codegen.plan.inplace import InplacePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import FastPathPlan
 from codegen.targets.cpp.entries import EntryView
-from codegen.targets.cpp.headers import WRITERS, NativeKernels
+from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.operators import KernelEntry, Loop, LoopChoice
 from codegen.targets.cpp.statements import Call
+from codegen.targets.cpp.table import WRITERS
 from codegen.targets.cpp.text import Library
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from codegen.paths import BASE
 from codegen.plan.names import module_alias
-from codegen.targets.cpp.headers import KERNELS, NativeKernels, NumpyFunction, WrittenFunctor
+from codegen.targets.cpp.headers import NativeKernels, NumpyFunction, WrittenFunctor
 from codegen.targets.cpp.names import cpp
+from codegen.targets.cpp.table import KERNELS
 from codegen.targets.literals import literal
 
 

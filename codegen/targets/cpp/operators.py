@@ -19,7 +19,6 @@ from codegen.plan.steps import (
 )
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
 from codegen.targets.cpp.headers import (
-    KERNELS,
     NO_KERNELS,
     Functions,
     Native,
@@ -31,6 +30,7 @@ from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.statements import Call
+from codegen.targets.cpp.table import KERNELS
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.words import LayoutKind
 
@@ -49,7 +49,7 @@ def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
     """Whether the function that an operator is traced through is written in C++, too."""
     if operator.compute.traced is None or not operator.compute.traced.guards or operator.compute.composite is not None:
         return False
-    return len(operator.python.parameters) in kernels.composites.get(operator.compute.implementation.name, ())
+    return kernels.composites.get(operator.compute.implementation.name) == len(operator.python.parameters)
 
 
 def entry_view(
@@ -265,7 +265,7 @@ class KernelEntry(Entry):
         if self.operator.compute.elementwise is not None:
             names.insert(0, self.operator.name.base)
         count = len(self.fast_path.kernel.arguments)
-        return next((name for name in names if count in functions.get(name, ())), None)
+        return next((name for name in names if functions.get(name) == count), None)
 
     def native_loop(self, start: str = "") -> Loop | None:
         """The loop over the arguments that a template makes of a functor; Tensors come first, then numbers.

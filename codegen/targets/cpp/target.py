@@ -23,7 +23,7 @@ from codegen.targets.cpp.backward import first_line
 from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
-from codegen.targets.cpp.headers import KERNELS, WRITERS, Native, NativeKernels
+from codegen.targets.cpp.headers import Native, NativeKernels
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.loops import FORMULAS, LoopTable
 from codegen.targets.cpp.needs import Needs
@@ -32,6 +32,7 @@ from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
 from codegen.targets.cpp.optimizers import optimizer_view
 from codegen.targets.cpp.packets import number_slots, packet_rows, sign_rows
 from codegen.targets.cpp.statements import function_head, row
+from codegen.targets.cpp.table import KERNELS, WRITERS
 from codegen.targets.cpp.text import Library, UnprintableError, node_place
 from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted

@@ -32,11 +32,12 @@ from codegen.schema.names import python
 from codegen.schema.types import OperatorName
 from codegen.source import Text
 from codegen.targets.cpp.fusion import FusedFormula, fuse
-from codegen.targets.cpp.headers import HELPERS, Native
+from codegen.targets.cpp.headers import Native
 from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
 from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
+from codegen.targets.cpp.table import HELPERS
 from codegen.targets.literals import default_value
 
 _NUMBERS = {"+": "plus", "-": "minus", "*": "times", "/": "divided", "%": "modulo"}
@@ -316,7 +317,7 @@ class CppPrinter:
             raise UnprintableError(f"calls the helper {expr.helper.name}, which is only declared")
         values = [self.value(value) for _, value in expr.args]
         kernels = self.library.kernels.helpers(function.module)
-        if len(values) in kernels.helpers.get(function.name, ()):
+        if kernels.helpers.get(function.name) == len(values):
             return Call(self.needs.native(kernels, HELPERS, function.name, len(values)), tuple(values))
         return self._invoke(self.needs.name(function.module, function.name), values)
 

@@ -130,6 +130,7 @@ inline Ref reshape(PyObject* self, PyObject* shape) {
   }
   return late::view(self, sizes.get());
 }
+GRADWRIGHT_KERNEL(reshape, 2, composite)
 
 inline Ref contiguous(PyObject* self, PyObject* memory_format) {
   if (memory_format != Py_None) return Ref();
@@ -137,6 +138,7 @@ inline Ref contiguous(PyObject* self, PyObject* memory_format) {
   Ref sizes = sizes_of(self);
   return sizes ? late::reshape_copy(self, sizes.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(contiguous, 2, composite)
 
 inline Ref flatten_using_ints(PyObject* self, PyObject* start_dim, PyObject* end_dim) {
   const int ndim = detail::ndim_of(self);
@@ -153,6 +155,7 @@ inline Ref flatten_using_ints(PyObject* self, PyObject* start_dim, PyObject* end
   Ref shape = detail::ints(flat, count);
   return shape ? reshape(self, shape.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(flatten_using_ints, 3, composite)
 
 inline Ref unflatten_int(PyObject* self, PyObject* dim, PyObject* sizes) {
   const int ndim = detail::ndim_of(self);
@@ -169,6 +172,7 @@ inline Ref unflatten_int(PyObject* self, PyObject* dim, PyObject* sizes) {
   Ref shape = detail::ints(whole, ndim - 1 + count);
   return shape ? late::view(self, shape.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(unflatten_int, 3, composite)
 
 // -- the order of dimensions
 
@@ -188,6 +192,7 @@ inline Ref movedim_int(PyObject* self, PyObject* source, PyObject* destination) 
   Ref dims = detail::ints(order, ndim);
   return dims ? late::permute(self, dims.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(movedim_int, 3, composite)
 inline Ref narrow(PyObject* self, PyObject* dim, PyObject* start, PyObject* length) {
   const int ndim = detail::ndim_of(self), place = detail::read_dim(dim, ndim);
   npy_intp first, count;
@@ -199,6 +204,7 @@ inline Ref narrow(PyObject* self, PyObject* dim, PyObject* start, PyObject* leng
   Ref along = integer(place), from = integer(first), to = integer(first + count), step = integer(1);
   return late::slice(self, along.get(), from.get(), to.get(), step.get());
 }
+GRADWRIGHT_KERNEL(narrow, 4, composite)
 
 inline Ref chunk(PyObject* self, PyObject* chunks, PyObject* dim) {
   const int ndim = detail::ndim_of(self), place = detail::read_dim(dim, ndim);
@@ -209,6 +215,7 @@ inline Ref chunk(PyObject* self, PyObject* chunks, PyObject* dim) {
   Ref length = integer((size - 1) / count + 1);
   return late::split(self, length.get(), dim);
 }
+GRADWRIGHT_KERNEL(chunk, 3, composite)
 
 // -- products
 
@@ -273,6 +280,7 @@ inline Ref matmul(PyObject* self, PyObject* other) {
   Ref result = row ? products::batched(row.get(), other) : Ref();
   return result ? late::squeeze(result.get(), last_but_one.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(matmul, 2, composite)
 
 inline Ref linear(PyObject* input, PyObject* weight, PyObject* bias) {
   const int ndim = detail::ndim_of(input);
@@ -294,6 +302,7 @@ inline Ref linear(PyObject* input, PyObject* weight, PyObject* bias) {
   Ref shape = detail::ints(sizes, ndim);
   return shape ? late::view(result.get(), shape.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(linear, 3, composite)
 
 inline Ref outer(PyObject* self, PyObject* vec2) {
   if (detail::ndim_of(self) != 1 || detail::ndim_of(vec2) != 1) return Ref();
@@ -301,6 +310,7 @@ inline Ref outer(PyObject* self, PyObject* vec2) {
   Ref column = late::unsqueeze(self, one.get());
   return column ? late::mul(column.get(), vec2) : Ref();
 }
+GRADWRIGHT_KERNEL(outer, 2, composite)
 
 // -- others
 
@@ -308,13 +318,16 @@ inline Ref norm_ScalarOpt_dim(PyObject* self, PyObject* p, PyObject* dim, PyObje
   Ref two = integer(2);
   return late::vector_norm(self, p == Py_None ? two.get() : p, dim, keepdim);
 }
+GRADWRIGHT_KERNEL(norm_ScalarOpt_dim, 4, composite)
 
 inline Ref softmax_int(PyObject* self, PyObject* dim, PyObject* dtype) {
   return dtype == Py_None ? late::softmax(self, dim, Py_False) : Ref();
 }
+GRADWRIGHT_KERNEL(softmax_int, 3, composite)
 inline Ref log_softmax_int(PyObject* self, PyObject* dim, PyObject* dtype) {
   return dtype == Py_None ? late::log_softmax(self, dim, Py_False) : Ref();
 }
+GRADWRIGHT_KERNEL(log_softmax_int, 3, composite)
 
 // Nothing happens outside of training; inside, Python draws the random numbers.
 inline Ref dropout(PyObject* input, PyObject* p, PyObject* train) {
@@ -322,6 +335,7 @@ inline Ref dropout(PyObject* input, PyObject* p, PyObject* train) {
   const double probability = PyFloat_AS_DOUBLE(p);
   return probability >= 0 && probability <= 1 ? Ref::borrow(input) : Ref();
 }
+GRADWRIGHT_KERNEL(dropout, 3, composite)
 
 // -- losses
 
@@ -333,11 +347,13 @@ inline Ref l1_loss(PyObject* self, PyObject* target, PyObject* reduction) {
   if (!loss || number == 0) return loss;
   return number == 1 ? late::mean(loss.get()) : late::sum(loss.get());
 }
+GRADWRIGHT_KERNEL(l1_loss, 3, composite)
 
 inline Ref nll_loss(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction, PyObject* ignore_index) {
   Ref both = late::nll_loss_forward(self, target, weight, reduction, ignore_index);
   return both ? Ref(PySequence_GetItem(both.get(), 0)) : Ref();
 }
+GRADWRIGHT_KERNEL(nll_loss, 5, composite)
 
 inline Ref nll_loss_nd(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction,
                        PyObject* ignore_index) {
@@ -348,6 +364,7 @@ inline Ref nll_loss_nd(PyObject* self, PyObject* target, PyObject* weight, PyObj
   }
   return nll_loss(self, target, weight, reduction, ignore_index);
 }
+GRADWRIGHT_KERNEL(nll_loss_nd, 5, composite)
 
 inline Ref cross_entropy_loss(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction,
                               PyObject* ignore_index, PyObject* label_smoothing) {
@@ -359,6 +376,7 @@ inline Ref cross_entropy_loss(PyObject* self, PyObject* target, PyObject* weight
   Ref scores = late::log_softmax(self, class_dim.get(), Py_False);
   return scores ? nll_loss_nd(scores.get(), target, weight, reduction, ignore_index) : Ref();
 }
+GRADWRIGHT_KERNEL(cross_entropy_loss, 6, composite)
 
 }  // namespace composites
 

@@ -16,7 +16,7 @@ Ref converted(PyArrayObject* array, PyArray_Descr* dtype);
 
 namespace kernels {
 
-Ref to_copy(PyObject* self, PyObject* dtype);
+GRADWRIGHT_KERNEL(to_copy, 2, tensors)
 
 }  // namespace kernels
 

@@ -20,6 +20,8 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#include "kernel_table.hpp"
+
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #define GRADWRIGHT_X86 1
 #endif

@@ -92,11 +92,11 @@ struct Part {
 
   // Whether it can be a part of a function of elements. A choice there is between numbers, of which 0 is false.
   static constexpr bool is_pointwise() {
-    if constexpr (requires { &F::template choose<float>; }) return true;
+    if constexpr (IsChoice<F>) return true;
     if constexpr (IsPointwise<F>) return detail::operands_of<F>() == kCount;
     return false;
   }
-  static constexpr bool kGivesBool = requires { F::kGivesBool; };
+  static constexpr bool kGivesBool = facts<F>().has(Fact::bools);
 
   template <class T, class A>
   static GRADWRIGHT_INLINE void run(T* slots) {

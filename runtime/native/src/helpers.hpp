@@ -42,6 +42,7 @@ inline Ref count_reduced(PyObject* sizes, PyObject* dim) {
   }
   return PyErr_Occurred() ? Ref() : Ref(PyLong_FromLongLong(product));
 }
+GRADWRIGHT_KERNEL(count_reduced, 2, helper)
 
 // The gradient of a sum: every element gets the gradient of the sum it went into.
 inline Ref expand_reduced(PyObject* grad, PyObject* sizes, PyObject* dim, PyObject* keepdim) {
@@ -68,6 +69,7 @@ inline Ref expand_reduced(PyObject* grad, PyObject* sizes, PyObject* dim, PyObje
   if (!kept) return kept;
   return expand(kept.get(), sizes);
 }
+GRADWRIGHT_KERNEL(expand_reduced, 4, helper)
 
 // `factor * x`; no work for the factor 1, which is the most usual one.
 inline Ref scaled(PyObject* x, PyObject* factor) {
@@ -83,6 +85,7 @@ inline Ref scaled(PyObject* x, PyObject* factor) {
   }
   return Ref(PyNumber_Multiply(x, factor));
 }
+GRADWRIGHT_KERNEL(scaled, 2, helper)
 
 // `left.mm(right)`, in memory row by row, or else column by column.
 inline Ref laid_out_product(PyObject* left, PyObject* right, PyObject* by_rows) {
@@ -96,5 +99,6 @@ inline Ref laid_out_product(PyObject* left, PyObject* right, PyObject* by_rows) 
   Ref product = late::mm(transposed_right.get(), transposed_left.get());
   return product ? late::t(product.get()) : Ref();
 }
+GRADWRIGHT_KERNEL(laid_out_product, 3, helper)
 
 }  // namespace gradwright::helpers

@@ -183,28 +183,28 @@ namespace kernels {
 
 struct addcmul {
   static constexpr int kLeading = 3;
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + b * c * value; }
 };
+GRADWRIGHT_KERNEL(addcmul, 4, elements, also_complex)
 struct addcdiv {
   static constexpr int kLeading = 3;
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b, T c, T value) { return a + multiple_of(b / c, value); }
 };
+GRADWRIGHT_KERNEL(addcdiv, 4, elements, also_complex)
 
 }  // namespace kernels
 
 // In-place forms of kernels that the templates above do not cover, by the names that these have in runtime/operators/kernels.
 namespace writers {
 
-bool add(PyObject* self, PyObject* other, PyObject* alpha);
-bool sub(PyObject* self, PyObject* other, PyObject* alpha);
-bool clamp(PyObject* self, PyObject* min, PyObject* max);
-bool zero(PyObject* self);
-bool fill(PyObject* self, PyObject* value);
-bool copy(PyObject* self, PyObject* src);
+GRADWRIGHT_KERNEL(add, 3, in_place)
+GRADWRIGHT_KERNEL(sub, 3, in_place)
+GRADWRIGHT_KERNEL(clamp, 3, in_place)
+GRADWRIGHT_KERNEL(zero, 1, in_place)
+GRADWRIGHT_KERNEL(fill, 2, in_place)
+GRADWRIGHT_KERNEL(copy, 2, in_place)
 
 }  // namespace writers
 

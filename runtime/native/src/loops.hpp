@@ -160,11 +160,26 @@ using Baseline = Separate;
 
 // A function of elements, `static T apply(T a, T b)`, or of blocks, `static void block(const T* a, T* out, npy_intp size)`,
 // whose result is no operand; both for float and double. One that calls functions of vectors.hpp has a second parameter,
-// `template <class T, class A = Baseline>`, and hands it on. One that is right for Complex, too, says `for_complex`.
+// `template <class T, class A = Baseline>`, and hands it on.
 template <class F>
 concept IsPointwise = requires { &F::template apply<float>; };
 template <class F>
 concept IsBlock = requires { &F::template block<float>; };
+// A function of elements that takes or gives bools, `static T choose(T condition, T a, T b)`, within other functions.
+template <class F>
+concept IsChoice = requires { &F::template choose<float>; };
+
+// What its row in the table of kernels says of a functor; nothing of one that has none.
+template <class F>
+constexpr Facts facts() {
+  if constexpr (requires { facts_of(Functor<F>()); }) {
+    return facts_of(Functor<F>());
+  } else if constexpr (requires { typename F::ForReal; }) {
+    return facts<typename F::ForReal>();
+  } else {
+    return {};
+  }
+}
 
 namespace detail {
 
@@ -369,18 +384,40 @@ inline const Loop own_loop = {
 // A function of which there is another one for complex numbers.
 template <class F, class C>
 struct WithComplex : F {
+  using ForReal = F;
   using ForComplex = C;
 };
 
-// Functions that are exact enough for float alone say so, those whose loop for float is NumPy's, and those that are for
-// complex numbers, too, or for nothing else. Where NumPy has a loop for complex numbers, that is taken.
+// The table of kernels says which functions are exact enough for float alone, whose loop for float is NumPy's, and which
+// are for complex numbers, too; one that has no row says so itself, or that it is for nothing but complex numbers. Where
+// NumPy has a loop for complex numbers, that is taken.
 template <class F, class T>
 constexpr bool takes_type() {
-  if constexpr (kIsComplex<T>) return !IsUfunc<F> && (requires { F::for_complex; } || requires { F::only_complex; });
+  constexpr bool also_complex = facts<F>().has(Fact::also_complex) || requires { F::for_complex; };
+  if constexpr (kIsComplex<T>) return !IsUfunc<F> && (also_complex || requires { F::only_complex; });
   if constexpr (requires { F::only_complex; }) return false;
   if constexpr (requires { F::only_float; }) return !F::only_float || std::is_same_v<T, float>;
-  if constexpr (requires { F::only_double; }) return !F::only_double || std::is_same_v<T, double>;
+  if constexpr (facts<F>().has(Fact::only_float32)) return std::is_same_v<T, float>;
+  if constexpr (facts<F>().has(Fact::only_float64)) return std::is_same_v<T, double>;
   return true;
+}
+
+// Whether a row is right: its number of operands, which a function of NumPy alone does not show, and its facts.
+template <class F>
+constexpr bool has_operands(int operands) {
+  if constexpr (IsChoice<F>) {
+    return operands == detail::count_parameters(&F::template choose<float>);
+  } else {
+    return detail::operands_of<F>() == operands || (detail::operands_of<F>() < 0 && IsUfunc<F>);
+  }
+}
+template <class F>
+constexpr bool is_as_declared() {
+  constexpr Facts known = facts<F>();
+  constexpr bool hands_on = detail::CallsVectors<F> || requires { &F::template block<float, Baseline>; };
+  return known.has(Fact::elements) == IsPointwise<F> && known.has(Fact::choice) == IsChoice<F> &&
+         known.has(Fact::blocks) == IsBlock<F> && known.has(Fact::vectors) == hands_on &&
+         (known.has(Fact::ufunc) || known.has(Fact::ufunc_complex)) == IsUfunc<F>;
 }
 
 // The loop of a kernel for operands of one element type; null where there is none. Generated code has those of its functors

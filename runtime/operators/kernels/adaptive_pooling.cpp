@@ -139,6 +139,7 @@ Ref adaptive_avg_pool(PyObject* self, PyObject* output_size) {
   });
   return done ? std::move(out) : Ref();
 }
+GRADWRIGHT_KERNEL(adaptive_avg_pool, 2, tensors)
 
 Ref adaptive_avg_pool2d_backward(PyObject* grad_output, PyObject* self) {
   PyArrayObject *given = array_of(grad_output), *array = array_of(self);
@@ -184,6 +185,7 @@ Ref adaptive_avg_pool2d_backward(PyObject* grad_output, PyObject* self) {
   });
   return done ? std::move(out) : Ref();
 }
+GRADWRIGHT_KERNEL(adaptive_avg_pool2d_backward, 2, tensors)
 
 }  // namespace kernels
 

@@ -12,11 +12,8 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref flash_attention(PyObject* query, PyObject* key, PyObject* value, PyObject* dropout_p, PyObject* is_causal,
-                    PyObject* attn_mask, PyObject* scale);
-Ref flash_attention_backward(PyObject* grad_out, PyObject* query, PyObject* key, PyObject* value, PyObject* out,
-                             PyObject* logsumexp, PyObject* dropout_p, PyObject* is_causal, PyObject* attn_mask,
-                             PyObject* scale);
+GRADWRIGHT_KERNEL(flash_attention, 7, tensors)
+GRADWRIGHT_KERNEL(flash_attention_backward, 10, tensors)
 
 }  // namespace kernels
 

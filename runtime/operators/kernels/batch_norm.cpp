@@ -216,6 +216,7 @@ Ref batch_norm_of_batch(PyObject* input, PyObject* weight, PyObject* bias, PyObj
   });
   return done ? Ref(PyTuple_Pack(3, out.get(), mean.get(), invstd.get())) : Ref();
 }
+GRADWRIGHT_KERNEL(batch_norm_of_batch, 6, tensors)
 
 Ref batch_norm_of_running(PyObject* input, PyObject* weight, PyObject* bias, PyObject* running_mean,
                           PyObject* running_var, PyObject*, PyObject* eps) {
@@ -241,6 +242,7 @@ Ref batch_norm_of_running(PyObject* input, PyObject* weight, PyObject* bias, PyO
   });
   return done ? Ref(PyTuple_Pack(3, out.get(), nothing.get(), more.get())) : Ref();
 }
+GRADWRIGHT_KERNEL(batch_norm_of_running, 7, tensors)
 
 Ref native_batch_norm_backward(PyObject* grad_out, PyObject* input, PyObject* weight, PyObject* running_mean,
                                PyObject* running_var, PyObject* save_mean, PyObject* save_invstd, PyObject* train,
@@ -335,6 +337,7 @@ Ref native_batch_norm_backward(PyObject* grad_out, PyObject* input, PyObject* we
   if (!done) return Ref();
   return Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get()));
 }
+GRADWRIGHT_KERNEL(native_batch_norm_backward, 10, tensors)
 
 }  // namespace kernels
 

@@ -397,6 +397,7 @@ Ref convolution(PyObject* input, PyObject* weight, PyObject* bias, PyObject* str
   });
   return done ? std::move(out) : Ref();
 }
+GRADWRIGHT_KERNEL(convolution, 9, tensors)
 
 Ref convolution_backward(PyObject* grad_output, PyObject* input, PyObject* weight, PyObject* bias_sizes,
                          PyObject* stride, PyObject* padding, PyObject* dilation, PyObject* transposed,
@@ -440,6 +441,7 @@ Ref convolution_backward(PyObject* grad_output, PyObject* input, PyObject* weigh
   });
   return done ? Ref(PyTuple_Pack(3, results[0].get(), results[1].get(), results[2].get())) : Ref();
 }
+GRADWRIGHT_KERNEL(convolution_backward, 11, tensors)
 
 }  // namespace kernels
 
@@ -466,14 +468,17 @@ Ref conv1d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, 
            PyObject* groups) {
   return convolve(1, input, weight, bias, stride, padding, dilation, groups);
 }
+GRADWRIGHT_KERNEL(conv1d, 7, composite)
 Ref conv2d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
            PyObject* groups) {
   return convolve(2, input, weight, bias, stride, padding, dilation, groups);
 }
+GRADWRIGHT_KERNEL(conv2d, 7, composite)
 Ref conv3d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
            PyObject* groups) {
   return convolve(3, input, weight, bias, stride, padding, dilation, groups);
 }
+GRADWRIGHT_KERNEL(conv3d, 7, composite)
 
 }  // namespace composites
 

@@ -9,14 +9,14 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref clone(PyObject* self);
-Ref reshape_copy(PyObject* self, PyObject* size);
-Ref flip(PyObject* self, PyObject* dims);
-Ref roll(PyObject* self, PyObject* shifts, PyObject* dims);
-Ref tril(PyObject* self, PyObject* diagonal);
-Ref triu(PyObject* self, PyObject* diagonal);
-Ref cat(PyObject* tensors, PyObject* dim);
-Ref stack(PyObject* tensors, PyObject* dim);
+GRADWRIGHT_KERNEL(clone, 1, tensors)
+GRADWRIGHT_KERNEL(reshape_copy, 2, tensors)
+GRADWRIGHT_KERNEL(flip, 2, tensors)
+GRADWRIGHT_KERNEL(roll, 3, tensors)
+GRADWRIGHT_KERNEL(tril, 2, tensors)
+GRADWRIGHT_KERNEL(triu, 2, tensors)
+GRADWRIGHT_KERNEL(cat, 2, tensors)
+GRADWRIGHT_KERNEL(stack, 2, tensors)
 
 }  // namespace kernels
 

@@ -112,6 +112,7 @@ Ref pdist_backward(PyObject* grad, PyObject* self, PyObject* p, PyObject* pdist)
   });
   return done ? std::move(result) : Ref();
 }
+GRADWRIGHT_KERNEL(pdist_backward, 4, tensors)
 
 Ref cdist_backward(PyObject* grad, PyObject* x1, PyObject* x2, PyObject* p, PyObject* cdist) {
   PyArrayObject *left = array_of(x1), *right = array_of(x2);
@@ -149,6 +150,7 @@ Ref cdist_backward(PyObject* grad, PyObject* x1, PyObject* x2, PyObject* p, PyOb
   });
   return done ? std::move(result) : Ref();
 }
+GRADWRIGHT_KERNEL(cdist_backward, 5, tensors)
 
 }  // namespace kernels
 

@@ -181,6 +181,7 @@ Ref embedding_bag_of_rows(PyObject* weight, PyObject* indices, PyObject* offsets
   if (!done || !known) return declined(kOtherBags);
   return Ref(PyTuple_Pack(4, out.get(), bag_of.get(), counts.get(), largest.get()));
 }
+GRADWRIGHT_KERNEL(embedding_bag_of_rows, 9, tensors)
 
 }  // namespace kernels
 

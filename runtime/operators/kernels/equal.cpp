@@ -67,6 +67,7 @@ Ref equal(PyObject* self, PyObject* other) {
   });
   return done ? Ref::borrow(same ? Py_True : Py_False) : Ref();
 }
+GRADWRIGHT_KERNEL(equal, 2, tensors)
 
 }  // namespace kernels
 

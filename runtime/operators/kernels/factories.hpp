@@ -9,28 +9,28 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref zeros(PyObject* size, PyObject* dtype);
-Ref ones(PyObject* size, PyObject* dtype);
-Ref empty(PyObject* size, PyObject* dtype);
-Ref full(PyObject* size, PyObject* fill_value, PyObject* dtype);
-Ref scalar_tensor(PyObject* s, PyObject* dtype);
+GRADWRIGHT_KERNEL(zeros, 2, tensors)
+GRADWRIGHT_KERNEL(ones, 2, tensors)
+GRADWRIGHT_KERNEL(empty, 2, tensors)
+GRADWRIGHT_KERNEL(full, 3, tensors)
+GRADWRIGHT_KERNEL(scalar_tensor, 2, tensors)
 
 // In the shape, and where `dtype` is None in the dtype, of another tensor.
-Ref zeros_like(PyObject* self, PyObject* dtype);
-Ref ones_like(PyObject* self, PyObject* dtype);
-Ref empty_like(PyObject* self, PyObject* dtype);
-Ref full_like(PyObject* self, PyObject* fill_value, PyObject* dtype);
-Ref new_zeros(PyObject* self, PyObject* size, PyObject* dtype);
-Ref new_ones(PyObject* self, PyObject* size, PyObject* dtype);
-Ref new_empty(PyObject* self, PyObject* size, PyObject* dtype);
-Ref new_full(PyObject* self, PyObject* size, PyObject* fill_value, PyObject* dtype);
+GRADWRIGHT_KERNEL(zeros_like, 2, tensors)
+GRADWRIGHT_KERNEL(ones_like, 2, tensors)
+GRADWRIGHT_KERNEL(empty_like, 2, tensors)
+GRADWRIGHT_KERNEL(full_like, 3, tensors)
+GRADWRIGHT_KERNEL(new_zeros, 3, tensors)
+GRADWRIGHT_KERNEL(new_ones, 3, tensors)
+GRADWRIGHT_KERNEL(new_empty, 3, tensors)
+GRADWRIGHT_KERNEL(new_full, 4, tensors)
 
-Ref arange(PyObject* end, PyObject* dtype);
-Ref arange_start(PyObject* start, PyObject* end, PyObject* dtype);
-Ref arange_start_step(PyObject* start, PyObject* end, PyObject* step, PyObject* dtype);
-Ref linspace(PyObject* start, PyObject* end, PyObject* steps, PyObject* dtype);
-Ref eye(PyObject* n, PyObject* dtype);
-Ref eye_m(PyObject* n, PyObject* m, PyObject* dtype);
+GRADWRIGHT_KERNEL(arange, 2, tensors)
+GRADWRIGHT_KERNEL(arange_start, 3, tensors)
+GRADWRIGHT_KERNEL(arange_start_step, 4, tensors)
+GRADWRIGHT_KERNEL(linspace, 4, tensors)
+GRADWRIGHT_KERNEL(eye, 2, tensors)
+GRADWRIGHT_KERNEL(eye_m, 3, tensors)
 
 }  // namespace kernels
 

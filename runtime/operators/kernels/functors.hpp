@@ -20,47 +20,47 @@ namespace gradwright {
 namespace kernels {
 
 struct add {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a + b; }
   static inline Ufunc ufunc{"add", 2};
 };
+GRADWRIGHT_KERNEL(add, 2, elements, ufunc, also_complex)
 using plus = add;
 struct sub {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a - b; }
   static inline Ufunc ufunc{"subtract", 2};
 };
+GRADWRIGHT_KERNEL(sub, 2, elements, ufunc, also_complex)
 struct rsub {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return b - a; }
 };
+GRADWRIGHT_KERNEL(rsub, 2, elements, also_complex)
 struct mul {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a * b; }
   static inline Ufunc ufunc{"multiply", 2};
 };
+GRADWRIGHT_KERNEL(mul, 2, elements, ufunc, also_complex)
 struct div {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a, T b) { return a / b; }
   static inline Ufunc ufunc{"true_divide", 2, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(div, 2, elements, ufunc_complex, also_complex)
 struct neg {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a) { return -a; }
   static inline Ufunc ufunc{"negative", 1};
 };
+GRADWRIGHT_KERNEL(neg, 1, elements, ufunc, also_complex)
 struct reciprocal {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a) { return reciprocal_of(a); }
   static inline Ufunc ufunc{"reciprocal", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(reciprocal, 1, elements, ufunc_complex, also_complex)
 struct square {
   static constexpr bool for_complex = true;
   template <class T>
@@ -79,11 +79,13 @@ struct maximum {
   static T apply(T a, T b) { return !(a <= b) ? (b != b ? b : a) : b; }
   static inline Ufunc ufunc{"maximum", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(maximum, 2, elements, ufunc)
 struct minimum {
   template <class T>
   static T apply(T a, T b) { return !(a >= b) ? (b != b ? b : a) : b; }
   static inline Ufunc ufunc{"minimum", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(minimum, 2, elements, ufunc)
 
 // The loops of NumPy for float are made of vectors on most processors, and those for double on few.
 struct exp {
@@ -91,22 +93,25 @@ struct exp {
   static T apply(T a) { return vectors::exp<A>(a); }
   static inline Ufunc ufunc{"exp", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(exp, 1, elements, vectors, ufunc_complex)
 struct expm1 {
   template <class T, class A = Baseline>
   static T apply(T a) { return vectors::expm1<A>(a); }
   static inline Ufunc ufunc{"expm1", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(expm1, 1, elements, vectors, ufunc_complex)
 struct log {
-  static constexpr bool only_double = true;
   template <class T, class A = Baseline>
   static T apply(T a) { return vectors::log<A>(a); }
   static inline Ufunc ufunc{"log", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(log, 1, elements, vectors, ufunc_complex, only_float64)
 struct log1p {
   template <class T, class A = Baseline>
   static T apply(T a) { return vectors::log1p<A>(a); }
   static inline Ufunc ufunc{"log1p", 1, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(log1p, 1, elements, vectors, ufunc)
 struct logaddexp {
   template <class T, class A = Baseline>
   static T apply(T a, T b) {
@@ -115,6 +120,7 @@ struct logaddexp {
   }
   static inline Ufunc ufunc{"logaddexp", 2, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(logaddexp, 2, elements, vectors, ufunc)
 struct logaddexp2 {
   template <class T, class A = Baseline>
   static T apply(T a, T b) {
@@ -124,18 +130,21 @@ struct logaddexp2 {
   }
   static inline Ufunc ufunc{"logaddexp2", 2, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(logaddexp2, 2, elements, vectors, ufunc)
 struct sqrt {
   static inline Ufunc ufunc{"sqrt", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(sqrt, 1, ufunc_complex)
 struct rsqrt {
   template <class T>
   static T apply(T a) { return T(1) / std::sqrt(a); }
 };
+GRADWRIGHT_KERNEL(rsqrt, 1, elements)
 struct tanh {
   static inline Ufunc ufunc{"tanh", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(tanh, 1, ufunc_complex)
 struct sin {
-  static constexpr bool only_double = true;
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
     for (npy_intp i = 0; i < size; ++i) out[i] = vectors::sin<A>(x[i]);
@@ -143,8 +152,8 @@ struct sin {
   }
   static inline Ufunc ufunc{"sin", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(sin, 1, blocks, vectors, ufunc_complex, only_float64)
 struct cos {
-  static constexpr bool only_double = true;
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
     for (npy_intp i = 0; i < size; ++i) out[i] = vectors::cos<A>(x[i]);
@@ -152,18 +161,23 @@ struct cos {
   }
   static inline Ufunc ufunc{"cos", 1, takes::kFloatsAndComplex};
 };
+GRADWRIGHT_KERNEL(cos, 1, blocks, vectors, ufunc_complex, only_float64)
 struct floor {
   static inline Ufunc ufunc{"floor", 1, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(floor, 1, ufunc)
 struct ceil {
   static inline Ufunc ufunc{"ceil", 1, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(ceil, 1, ufunc)
 struct trunc {
   static inline Ufunc ufunc{"trunc", 1, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(trunc, 1, ufunc)
 struct round_half_even {
   static inline Ufunc ufunc{"rint", 1, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(round_half_even, 1, ufunc)
 struct power {
   static inline Ufunc ufunc{"power", 2, takes::kFloats};
 };
@@ -188,11 +202,13 @@ struct hypot {
   }
   static inline Ufunc ufunc{"hypot", 2, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(hypot, 2, elements, ufunc)
 struct copysign {
   template <class T>
   static T apply(T a, T b) { return std::copysign(a, b); }
   static inline Ufunc ufunc{"copysign", 2, takes::kFloats};
 };
+GRADWRIGHT_KERNEL(copysign, 2, elements, ufunc)
 // Numbers of one sign are in the order of their bits.
 struct nextafter {
   template <class T>
@@ -206,132 +222,140 @@ struct nextafter {
     return a != a || b != b ? sum : some;
   }
 };
+GRADWRIGHT_KERNEL(nextafter, 2, elements)
 
 struct conjugate {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a) { return conjugate_of(a); }
   static inline Ufunc ufunc{"conjugate", 1, takes::kNumbers};
 };
+GRADWRIGHT_KERNEL(conjugate, 1, elements, ufunc, also_complex)
 struct magnitude {
-  static constexpr bool for_complex = true;
   template <class T>
   static T apply(T a) { return magnitude_of(a); }
   static inline Ufunc ufunc{"absolute", 1};
 };
+GRADWRIGHT_KERNEL(magnitude, 1, elements, ufunc, also_complex)
 struct sgn {
   template <class T>
   static T apply(T a) { return T(a > T(0)) - T(a < T(0)); }
 };
+GRADWRIGHT_KERNEL(sgn, 1, elements)
 struct sign : sgn {};
+GRADWRIGHT_KERNEL(sign, 1, elements)
 
 // Within a function of elements their results are numbers of its type.
 struct lt {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a < b ? T(1) : T(0); }
   static inline Ufunc ufunc{"less", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(lt, 2, choice, ufunc, bools)
 struct le {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a <= b ? T(1) : T(0); }
   static inline Ufunc ufunc{"less_equal", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(le, 2, choice, ufunc, bools)
 struct gt {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a > b ? T(1) : T(0); }
   static inline Ufunc ufunc{"greater", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(gt, 2, choice, ufunc, bools)
 struct ge {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a >= b ? T(1) : T(0); }
   static inline Ufunc ufunc{"greater_equal", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(ge, 2, choice, ufunc, bools)
 
 struct eq {
-  static constexpr bool for_complex = true;
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a == b ? T(1) : T(0); }
   static inline Ufunc ufunc{"equal", 2};
 };
+GRADWRIGHT_KERNEL(eq, 2, choice, ufunc, bools, also_complex)
 struct ne {
-  static constexpr bool for_complex = true;
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a != b ? T(1) : T(0); }
   static inline Ufunc ufunc{"not_equal", 2};
 };
+GRADWRIGHT_KERNEL(ne, 2, choice, ufunc, bools, also_complex)
 struct isnan {
-  static constexpr bool for_complex = true;
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a) { return a != a ? T(1) : T(0); }
   static inline Ufunc ufunc{"isnan", 1};
 };
+GRADWRIGHT_KERNEL(isnan, 1, choice, ufunc, bools, also_complex)
 struct logical_and {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a != T(0) && b != T(0) ? T(1) : T(0); }
   static inline Ufunc ufunc{"logical_and", 2};
 };
+GRADWRIGHT_KERNEL(logical_and, 2, choice, ufunc, bools)
 struct logical_or {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a, T b) { return a != T(0) || b != T(0) ? T(1) : T(0); }
   static inline Ufunc ufunc{"logical_or", 2};
 };
+GRADWRIGHT_KERNEL(logical_or, 2, choice, ufunc, bools)
 struct logical_not {
-  static constexpr bool kGivesBool = true;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T a) { return a == T(0) ? T(1) : T(0); }
   static inline Ufunc ufunc{"logical_not", 1};
 };
+GRADWRIGHT_KERNEL(logical_not, 1, choice, ufunc, bools)
 
 // Operands: a bool, and two of one element type.
 struct where {
-  static constexpr bool for_complex = true;
-  static constexpr int operands = 3;
   template <class T>
   static GRADWRIGHT_INLINE T choose(T condition, T a, T b) { return condition != T(0) ? a : b; }
   GRADWRIGHT_SHARED static const Loop* loop(const int* types);
 };
+GRADWRIGHT_KERNEL(where, 3, choice, also_complex)
 
 struct clamp_min : maximum {};
+GRADWRIGHT_KERNEL(clamp_min, 2, elements, ufunc)
 struct clamp_max : minimum {};
+GRADWRIGHT_KERNEL(clamp_max, 2, elements, ufunc)
 struct fmax {
   static inline Ufunc ufunc{"fmax", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(fmax, 2, ufunc)
 struct fmin {
   static inline Ufunc ufunc{"fmin", 2, takes::kReal};
 };
+GRADWRIGHT_KERNEL(fmin, 2, ufunc)
 // Operands: x, the lowest and the highest value.
 struct hardtanh {
   static constexpr int kLeading = 1;
   template <class T>
   static T apply(T a, T low, T high) { return minimum::apply(maximum::apply(a, low), high); }
 };
+GRADWRIGHT_KERNEL(hardtanh, 3, elements)
 
 struct relu {
   template <class T>
   static T apply(T a) { return maximum::apply(a, T(0)); }
 };
+GRADWRIGHT_KERNEL(relu, 1, elements)
 
 struct sigmoid {
   template <class T, class A = Baseline>
   static T apply(T a) { return T(1) / vectors::one_plus_exp<A>(-a); }
 };
+GRADWRIGHT_KERNEL(sigmoid, 1, elements, vectors)
 struct silu {
   template <class T, class A = Baseline>
   static T apply(T a) { return a / vectors::one_plus_exp<A>(-a); }
 };
+GRADWRIGHT_KERNEL(silu, 1, elements, vectors)
 struct log_sigmoid {
   template <class T, class A = Baseline>
   static T apply(T a) { return minimum::apply(a, T(0)) - vectors::log_of_smooth_step<A>(a); }
 };
+GRADWRIGHT_KERNEL(log_sigmoid, 1, elements, vectors)
 struct softplus {
   static constexpr int kLeading = 1;
   template <class T, class A = Baseline>
@@ -340,17 +364,17 @@ struct softplus {
     return scaled > threshold ? a : smooth;
   }
 };
+GRADWRIGHT_KERNEL(softplus, 3, elements, vectors)
 // With e = exp(x): x * tanh(log(1 + e)) = x * n / (n + 2), n = e * (e + 2); in double precision, so that nothing is lost.
 struct mish {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     const double e = vectors::exp<A, double, float>(a > T(40) ? T(40) : a), n = e * (e + 2);
     return static_cast<T>(a * (n / (n + 2)));
   }
 };
+GRADWRIGHT_KERNEL(mish, 1, elements, vectors, only_float32)
 struct mish_backward {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T grad, T a) {
     // With t for the tangent, (1 - t^2) * sigmoid(x) = 4 e (1 + e) / (n + 2)^2.
@@ -359,14 +383,15 @@ struct mish_backward {
     return static_cast<T>(grad * (n * below + bend));
   }
 };
+GRADWRIGHT_KERNEL(mish_backward, 2, elements, vectors, only_float32)
 
 
 struct erf {
   template <class T, class A = Baseline>
   static T apply(T a) { return vectors::erf<A>(a); }
 };
+GRADWRIGHT_KERNEL(erf, 1, elements, vectors)
 struct erfinv {
-  static constexpr bool only_float = true;
   // Few numbers lie far out, so they are looked for in parts of a block, and such a part is computed as a whole.
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, T* out, npy_intp size) {
@@ -382,6 +407,7 @@ struct erfinv {
     }
   }
 };
+GRADWRIGHT_KERNEL(erfinv, 1, blocks, vectors, only_float32)
 struct gelu_by_erf {
   static constexpr bool only_float = true;
   template <class T, class A = Baseline>

@@ -9,7 +9,7 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref glu(PyObject* self, PyObject* dim);
+GRADWRIGHT_KERNEL(glu, 2, tensors)
 
 }  // namespace kernels
 

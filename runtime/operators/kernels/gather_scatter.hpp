@@ -9,25 +9,25 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref gather(PyObject* self, PyObject* dim, PyObject* index, PyObject* sparse_grad);
-Ref scatter(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
-Ref scatter_value(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
-Ref scatter_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
+GRADWRIGHT_KERNEL(gather, 4, tensors)
+GRADWRIGHT_KERNEL(scatter, 4, tensors)
+GRADWRIGHT_KERNEL(scatter_value, 4, tensors)
+GRADWRIGHT_KERNEL(scatter_add, 4, tensors)
 
 }  // namespace kernels
 
 // The same in place: false, without an exception, before anything is written.
 namespace writers {
 
-bool scatter(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
-bool scatter_value(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
-bool scatter_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* src);
+GRADWRIGHT_KERNEL(scatter, 4, in_place)
+GRADWRIGHT_KERNEL(scatter_value, 4, in_place)
+GRADWRIGHT_KERNEL(scatter_add, 4, in_place)
 
 }  // namespace writers
 
 namespace composites {
 
-Ref take_along_dim(PyObject* self, PyObject* indices, PyObject* dim);
+GRADWRIGHT_KERNEL(take_along_dim, 3, composite)
 
 }  // namespace composites
 

@@ -491,21 +491,25 @@ Ref grid_sampler_2d(PyObject* input, PyObject* grid, PyObject* interpolation_mod
                     PyObject* align_corners) {
   return sampled(input, grid, interpolation_mode, padding_mode, align_corners, 2);
 }
+GRADWRIGHT_KERNEL(grid_sampler_2d, 5, tensors)
 
 Ref grid_sampler_3d(PyObject* input, PyObject* grid, PyObject* interpolation_mode, PyObject* padding_mode,
                     PyObject* align_corners) {
   return sampled(input, grid, interpolation_mode, padding_mode, align_corners, 3);
 }
+GRADWRIGHT_KERNEL(grid_sampler_3d, 5, tensors)
 
 Ref grid_sampler_2d_backward(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
                              PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask) {
   return gradients(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask, 2);
 }
+GRADWRIGHT_KERNEL(grid_sampler_2d_backward, 7, tensors)
 
 Ref grid_sampler_3d_backward(PyObject* grad_output, PyObject* input, PyObject* grid, PyObject* interpolation_mode,
                              PyObject* padding_mode, PyObject* align_corners, PyObject* output_mask) {
   return gradients(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask, 3);
 }
+GRADWRIGHT_KERNEL(grid_sampler_3d_backward, 7, tensors)
 
 }  // namespace kernels
 
@@ -518,6 +522,7 @@ Ref grid_sampler(PyObject* input, PyObject* grid, PyObject* interpolation_mode, 
   Operator& sampler = ndim == 4 ? grid_sampler_2d_operator : grid_sampler_3d_operator;
   return sampler(input, grid, interpolation_mode, padding_mode, align_corners);
 }
+GRADWRIGHT_KERNEL(grid_sampler, 5, composite)
 
 }  // namespace composites
 

@@ -211,6 +211,7 @@ struct standard_gamma_grad {
     });
   }
 };
+GRADWRIGHT_KERNEL(standard_gamma_grad, 2, blocks, vectors)
 
 struct dirichlet_grad {
   template <class T, class A = Baseline>
@@ -248,6 +249,7 @@ struct dirichlet_grad {
     });
   }
 };
+GRADWRIGHT_KERNEL(dirichlet_grad, 3, blocks, vectors)
 
 }  // namespace kernels
 

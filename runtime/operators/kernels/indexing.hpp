@@ -14,41 +14,39 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref index(PyObject* self, PyObject* indices);
-Ref index_put(PyObject* self, PyObject* indices, PyObject* values, PyObject* accumulate);
+GRADWRIGHT_KERNEL(index, 2, tensors)
+GRADWRIGHT_KERNEL(index_put, 4, tensors)
 
-Ref index_select(PyObject* self, PyObject* dim, PyObject* index);
-Ref index_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* source, PyObject* alpha);
-Ref index_copy(PyObject* self, PyObject* dim, PyObject* index, PyObject* source);
-Ref index_fill(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
+GRADWRIGHT_KERNEL(index_select, 3, tensors)
+GRADWRIGHT_KERNEL(index_add, 5, tensors)
+GRADWRIGHT_KERNEL(index_copy, 4, tensors)
+GRADWRIGHT_KERNEL(index_fill, 4, tensors)
 
-Ref take(PyObject* self, PyObject* index);
-Ref put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate);
+GRADWRIGHT_KERNEL(take, 2, tensors)
+GRADWRIGHT_KERNEL(put, 4, tensors)
 
-Ref masked_select(PyObject* self, PyObject* mask);
-Ref nonzero(PyObject* self);
+GRADWRIGHT_KERNEL(masked_select, 2, tensors)
+GRADWRIGHT_KERNEL(nonzero, 1, tensors)
 
-Ref embedding(PyObject* weight, PyObject* indices, PyObject* padding_idx, PyObject* scale_grad_by_freq,
-              PyObject* sparse);
-Ref embedding_dense_backward(PyObject* grad_output, PyObject* indices, PyObject* num_weights, PyObject* padding_idx,
-                             PyObject* scale_grad_by_freq);
+GRADWRIGHT_KERNEL(embedding, 5, tensors)
+GRADWRIGHT_KERNEL(embedding_dense_backward, 5, tensors)
 
 }  // namespace kernels
 
 // The same in place: false, without an exception, before anything is written.
 namespace writers {
 
-bool index_put(PyObject* self, PyObject* indices, PyObject* values, PyObject* accumulate);
-bool index_add(PyObject* self, PyObject* dim, PyObject* index, PyObject* source, PyObject* alpha);
-bool index_copy(PyObject* self, PyObject* dim, PyObject* index, PyObject* source);
-bool index_fill(PyObject* self, PyObject* dim, PyObject* index, PyObject* value);
-bool put(PyObject* self, PyObject* index, PyObject* source, PyObject* accumulate);
+GRADWRIGHT_KERNEL(index_put, 4, in_place)
+GRADWRIGHT_KERNEL(index_add, 5, in_place)
+GRADWRIGHT_KERNEL(index_copy, 4, in_place)
+GRADWRIGHT_KERNEL(index_fill, 4, in_place)
+GRADWRIGHT_KERNEL(put, 4, in_place)
 
 }  // namespace writers
 
 namespace composites {
 
-Ref one_hot(PyObject* self, PyObject* num_classes);
+GRADWRIGHT_KERNEL(one_hot, 2, composite)
 
 }  // namespace composites
 

@@ -198,20 +198,23 @@ Ref binary_any(PyObject* self, PyObject* other) {
 inline Ref add(PyObject* self, PyObject* other, PyObject* alpha) {
   return is_one(alpha) ? binary_any<struct add>(self, other) : declined(kAlpha);
 }
+GRADWRIGHT_KERNEL(add, 3, tensors)
 inline Ref sub(PyObject* self, PyObject* other, PyObject* alpha) {
   return is_one(alpha) ? binary_any<struct sub>(self, other) : declined(kAlpha);
 }
+GRADWRIGHT_KERNEL(sub, 3, tensors)
 inline Ref rsub(PyObject* self, PyObject* other, PyObject* alpha) {
   return is_one(alpha) ? binary_any<struct rsub>(self, other) : declined(kAlpha);
 }
+GRADWRIGHT_KERNEL(rsub, 3, tensors)
 
 // What looks at its numbers, or at other arguments, before it chooses a loop; see kernels.cpp.
-Ref where(PyObject* condition, PyObject* self, PyObject* other);
-Ref clamp(PyObject* self, PyObject* min, PyObject* max);
-Ref gelu(PyObject* self, PyObject* approximate);
-Ref gelu_backward(PyObject* grad_output, PyObject* self, PyObject* approximate);
-Ref polygamma(PyObject* n, PyObject* self);
-Ref pow_tensor_scalar(PyObject* self, PyObject* exponent);
+GRADWRIGHT_KERNEL(where, 3, tensors)
+GRADWRIGHT_KERNEL(clamp, 3, tensors)
+GRADWRIGHT_KERNEL(gelu, 2, tensors)
+GRADWRIGHT_KERNEL(gelu_backward, 3, tensors)
+GRADWRIGHT_KERNEL(polygamma, 2, tensors)
+GRADWRIGHT_KERNEL(pow_tensor_scalar, 2, tensors)
 
 }  // namespace kernels
 

@@ -12,19 +12,16 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref native_layer_norm(PyObject* input, PyObject* normalized_shape, PyObject* weight, PyObject* bias, PyObject* eps);
-Ref native_layer_norm_backward(PyObject* grad_out, PyObject* input, PyObject* normalized_shape, PyObject* mean,
-                               PyObject* rstd, PyObject* weight, PyObject* bias, PyObject* output_mask);
-Ref native_group_norm(PyObject* input, PyObject* weight, PyObject* bias, PyObject* N, PyObject* C, PyObject* HxW,
-                      PyObject* group, PyObject* eps);
+GRADWRIGHT_KERNEL(native_layer_norm, 5, tensors)
+GRADWRIGHT_KERNEL(native_layer_norm_backward, 8, tensors)
+GRADWRIGHT_KERNEL(native_group_norm, 8, tensors)
 
 }  // namespace kernels
 
 namespace composites {
 
 // Where nothing is recorded: a tuple of Tensors, and None for what nobody wants.
-Ref native_group_norm_backward(PyObject* grad_out, PyObject* input, PyObject* mean, PyObject* rstd, PyObject* weight,
-                               PyObject* N, PyObject* C, PyObject* HxW, PyObject* group, PyObject* output_mask);
+GRADWRIGHT_KERNEL(native_group_norm_backward, 10, composite)
 
 }  // namespace composites
 

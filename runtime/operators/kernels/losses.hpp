@@ -11,13 +11,12 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref smooth_l1_loss(PyObject* self, PyObject* target, PyObject* reduction, PyObject* beta);
-Ref smooth_l1_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, PyObject* reduction,
-                            PyObject* beta);
-Ref huber_loss(PyObject* self, PyObject* target, PyObject* reduction, PyObject* delta);
-Ref huber_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, PyObject* reduction, PyObject* delta);
-Ref soft_margin_loss(PyObject* self, PyObject* target, PyObject* reduction);
-Ref soft_margin_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, PyObject* reduction);
+GRADWRIGHT_KERNEL(smooth_l1_loss, 4, tensors)
+GRADWRIGHT_KERNEL(smooth_l1_loss_backward, 5, tensors)
+GRADWRIGHT_KERNEL(huber_loss, 4, tensors)
+GRADWRIGHT_KERNEL(huber_loss_backward, 5, tensors)
+GRADWRIGHT_KERNEL(soft_margin_loss, 3, tensors)
+GRADWRIGHT_KERNEL(soft_margin_loss_backward, 4, tensors)
 
 }  // namespace kernels
 

@@ -30,6 +30,7 @@ Ref masked_fill(PyObject* self, PyObject* mask, PyObject* value) {
   Ref out = where(mask, value, self);
   return out ? std::move(out) : declined(kOddFill);
 }
+GRADWRIGHT_KERNEL(masked_fill, 3, tensors)
 
 }  // namespace kernels
 

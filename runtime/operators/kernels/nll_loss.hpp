@@ -12,9 +12,8 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref nll_loss_forward(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction, PyObject* ignore_index);
-Ref nll_loss_backward(PyObject* grad_output, PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction,
-                      PyObject* ignore_index, PyObject* total_weight);
+GRADWRIGHT_KERNEL(nll_loss_forward, 5, tensors)
+GRADWRIGHT_KERNEL(nll_loss_backward, 7, tensors)
 
 }  // namespace kernels
 

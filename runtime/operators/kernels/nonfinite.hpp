@@ -9,8 +9,8 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref nan_to_num(PyObject* self, PyObject* nan, PyObject* posinf, PyObject* neginf);
-Ref nansum(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
+GRADWRIGHT_KERNEL(nan_to_num, 4, tensors)
+GRADWRIGHT_KERNEL(nansum, 4, tensors)
 
 }  // namespace kernels
 

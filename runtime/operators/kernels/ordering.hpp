@@ -11,15 +11,15 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref sort(PyObject* self, PyObject* dim, PyObject* descending);
-Ref sort_stable(PyObject* self, PyObject* stable, PyObject* dim, PyObject* descending);
-Ref topk(PyObject* self, PyObject* k, PyObject* dim, PyObject* largest, PyObject* sorted);
+GRADWRIGHT_KERNEL(sort, 3, tensors)
+GRADWRIGHT_KERNEL(sort_stable, 4, tensors)
+GRADWRIGHT_KERNEL(topk, 5, tensors)
 
 }  // namespace kernels
 
 namespace composites {
 
-Ref argsort(PyObject* self, PyObject* dim, PyObject* descending);
+GRADWRIGHT_KERNEL(argsort, 3, composite)
 
 }  // namespace composites
 

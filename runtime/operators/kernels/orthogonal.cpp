@@ -176,6 +176,7 @@ Ref linalg_qr(PyObject* A, PyObject* mode) {
   if (!done || !usual) return declined(kOddMatrices);
   return Ref(PyTuple_Pack(2, q.get(), r.get()));
 }
+GRADWRIGHT_KERNEL(linalg_qr, 2, tensors)
 
 }  // namespace kernels
 

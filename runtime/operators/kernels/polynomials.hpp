@@ -146,60 +146,70 @@ struct special_chebyshev_polynomial_t {
     detail::chebyshev<detail::ChebyshevT, false>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_chebyshev_polynomial_t, 2, blocks, vectors)
 struct special_chebyshev_polynomial_u {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevU, false>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_chebyshev_polynomial_u, 2, blocks, vectors)
 struct special_chebyshev_polynomial_v {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevV, false>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_chebyshev_polynomial_v, 2, blocks, vectors)
 struct special_chebyshev_polynomial_w {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevW, false>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_chebyshev_polynomial_w, 2, blocks, vectors)
 struct special_shifted_chebyshev_polynomial_t {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevT, true>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_shifted_chebyshev_polynomial_t, 2, blocks, vectors)
 struct special_shifted_chebyshev_polynomial_u {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevU, true>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_shifted_chebyshev_polynomial_u, 2, blocks, vectors)
 struct special_shifted_chebyshev_polynomial_v {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevV, true>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_shifted_chebyshev_polynomial_v, 2, blocks, vectors)
 struct special_shifted_chebyshev_polynomial_w {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::chebyshev<detail::ChebyshevW, true>(x, n, out, size);
   }
 };
+GRADWRIGHT_KERNEL(special_shifted_chebyshev_polynomial_w, 2, blocks, vectors)
 struct special_hermite_polynomial_h {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::hermite(x, n, out, size, 2);
   }
 };
+GRADWRIGHT_KERNEL(special_hermite_polynomial_h, 2, blocks, vectors)
 struct special_hermite_polynomial_he {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
     detail::hermite(x, n, out, size, 1);
   }
 };
+GRADWRIGHT_KERNEL(special_hermite_polynomial_he, 2, blocks, vectors)
 struct special_laguerre_polynomial_l {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
@@ -211,6 +221,7 @@ struct special_laguerre_polynomial_l {
         });
   }
 };
+GRADWRIGHT_KERNEL(special_laguerre_polynomial_l, 2, blocks, vectors)
 struct special_legendre_polynomial_p {
   template <class T, class A = Baseline>
   static GRADWRIGHT_INLINE void block(const T* x, const T* n, T* out, npy_intp size) {
@@ -222,6 +233,7 @@ struct special_legendre_polynomial_p {
         });
   }
 };
+GRADWRIGHT_KERNEL(special_legendre_polynomial_p, 2, blocks, vectors)
 
 }  // namespace kernels
 

@@ -342,6 +342,7 @@ Ref max_pool_with_indices(PyObject* self, PyObject* kernel_size, PyObject* strid
   });
   return done ? Ref(PyTuple_Pack(2, best.get(), index.get())) : Ref();
 }
+GRADWRIGHT_KERNEL(max_pool_with_indices, 6, tensors)
 
 Ref max_pool_with_indices_backward(PyObject* grad_output, PyObject* self, PyObject* kernel_size, PyObject* stride,
                                    PyObject* padding, PyObject* dilation, PyObject* ceil_mode, PyObject* indices) {
@@ -349,14 +350,17 @@ Ref max_pool_with_indices_backward(PyObject* grad_output, PyObject* self, PyObje
   if (!PyTuple_CheckExact(kernel_size)) return declined(kOtherPool);
   return scattered(grad_output, self, indices, static_cast<int>(PyTuple_GET_SIZE(kernel_size)));
 }
+GRADWRIGHT_KERNEL(max_pool_with_indices_backward, 8, tensors)
 
 Ref adaptive_max_pool2d_backward(PyObject* grad_output, PyObject* self, PyObject* indices) {
   return scattered(grad_output, self, indices, 2);
 }
+GRADWRIGHT_KERNEL(adaptive_max_pool2d_backward, 3, tensors)
 
 Ref adaptive_max_pool3d_backward(PyObject* grad_output, PyObject* self, PyObject* indices) {
   return scattered(grad_output, self, indices, 3);
 }
+GRADWRIGHT_KERNEL(adaptive_max_pool3d_backward, 3, tensors)
 
 Ref avg_pool(PyObject* self, PyObject* kernel_size, PyObject* stride, PyObject* padding, PyObject* ceil_mode,
              PyObject* count_include_pad, PyObject* divisor_override) {
@@ -385,6 +389,7 @@ Ref avg_pool(PyObject* self, PyObject* kernel_size, PyObject* stride, PyObject* 
   });
   return done ? std::move(out) : Ref();
 }
+GRADWRIGHT_KERNEL(avg_pool, 7, tensors)
 
 Ref avg_pool_backward(PyObject* grad_output, PyObject* self, PyObject* kernel_size, PyObject* stride, PyObject* padding,
                       PyObject* ceil_mode, PyObject* count_include_pad, PyObject* divisor_override) {
@@ -418,6 +423,7 @@ Ref avg_pool_backward(PyObject* grad_output, PyObject* self, PyObject* kernel_si
   });
   return done ? std::move(out) : Ref();
 }
+GRADWRIGHT_KERNEL(avg_pool_backward, 8, tensors)
 
 }  // namespace kernels
 

@@ -13,15 +13,15 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref mm(PyObject* self, PyObject* mat2);
-Ref bmm(PyObject* self, PyObject* mat2);
-Ref mv(PyObject* self, PyObject* vec);
-Ref dot(PyObject* self, PyObject* tensor);
-Ref vdot(PyObject* self, PyObject* other);
+GRADWRIGHT_KERNEL(mm, 2, tensors)
+GRADWRIGHT_KERNEL(bmm, 2, tensors)
+GRADWRIGHT_KERNEL(mv, 2, tensors)
+GRADWRIGHT_KERNEL(dot, 2, tensors)
+GRADWRIGHT_KERNEL(vdot, 2, tensors)
 // `self + product`, in one pass over the product; other factors than 1 are left to Python.
-Ref addmm(PyObject* self, PyObject* mat1, PyObject* mat2, PyObject* beta, PyObject* alpha);
-Ref addmv(PyObject* self, PyObject* mat, PyObject* vec, PyObject* beta, PyObject* alpha);
-Ref baddbmm(PyObject* self, PyObject* batch1, PyObject* batch2, PyObject* beta, PyObject* alpha);
+GRADWRIGHT_KERNEL(addmm, 5, tensors)
+GRADWRIGHT_KERNEL(addmv, 5, tensors)
+GRADWRIGHT_KERNEL(baddbmm, 5, tensors)
 
 }  // namespace kernels
 

@@ -12,22 +12,22 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref sum_all(PyObject* self, PyObject* dtype);
-Ref sum_dim(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
-Ref mean_all(PyObject* self, PyObject* dtype);
-Ref mean_dim(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
-Ref prod_all(PyObject* self, PyObject* dtype);
-Ref prod_dim(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
-Ref amax(PyObject* self, PyObject* dim, PyObject* keepdim);
-Ref amin(PyObject* self, PyObject* dim, PyObject* keepdim);
-Ref max_all(PyObject* self);
-Ref min_all(PyObject* self);
-Ref max_dim(PyObject* self, PyObject* dim, PyObject* keepdim);
-Ref min_dim(PyObject* self, PyObject* dim, PyObject* keepdim);
-Ref var(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim);
-Ref std(PyObject* self, PyObject* dim, PyObject* correction, PyObject* keepdim);
-Ref logsumexp(PyObject* self, PyObject* dim, PyObject* keepdim);
-Ref linalg_vector_norm(PyObject* self, PyObject* ord, PyObject* dim, PyObject* keepdim, PyObject* dtype);
+GRADWRIGHT_KERNEL(sum_all, 2, tensors)
+GRADWRIGHT_KERNEL(sum_dim, 4, tensors)
+GRADWRIGHT_KERNEL(mean_all, 2, tensors)
+GRADWRIGHT_KERNEL(mean_dim, 4, tensors)
+GRADWRIGHT_KERNEL(prod_all, 2, tensors)
+GRADWRIGHT_KERNEL(prod_dim, 4, tensors)
+GRADWRIGHT_KERNEL(amax, 3, tensors)
+GRADWRIGHT_KERNEL(amin, 3, tensors)
+GRADWRIGHT_KERNEL(max_all, 1, tensors)
+GRADWRIGHT_KERNEL(min_all, 1, tensors)
+GRADWRIGHT_KERNEL(max_dim, 3, tensors)
+GRADWRIGHT_KERNEL(min_dim, 3, tensors)
+GRADWRIGHT_KERNEL(var, 4, tensors)
+GRADWRIGHT_KERNEL(std, 4, tensors)
+GRADWRIGHT_KERNEL(logsumexp, 3, tensors)
+GRADWRIGHT_KERNEL(linalg_vector_norm, 5, tensors)
 
 }  // namespace kernels
 

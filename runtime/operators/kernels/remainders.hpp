@@ -62,6 +62,7 @@ struct fmod {
     detail::remainders<T, A>(a, b, out, size, [](T rest, T, T) { return rest; });
   }
 };
+GRADWRIGHT_KERNEL(fmod, 2, blocks, vectors)
 
 // The sign of the divisor.
 struct remainder {
@@ -74,6 +75,7 @@ struct remainder {
     });
   }
 };
+GRADWRIGHT_KERNEL(remainder, 2, blocks, vectors)
 
 // The quotient of what the remainder leaves, as a whole number.
 struct floor_divide {
@@ -90,6 +92,7 @@ struct floor_divide {
     });
   }
 };
+GRADWRIGHT_KERNEL(floor_divide, 2, blocks, vectors)
 
 }  // namespace kernels
 

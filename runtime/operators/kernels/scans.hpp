@@ -9,12 +9,12 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref cumsum(PyObject* self, PyObject* dim, PyObject* dtype);
-Ref cumprod(PyObject* self, PyObject* dim, PyObject* dtype);
-Ref logcumsumexp(PyObject* self, PyObject* dim);
+GRADWRIGHT_KERNEL(cumsum, 3, tensors)
+GRADWRIGHT_KERNEL(cumprod, 3, tensors)
+GRADWRIGHT_KERNEL(logcumsumexp, 2, tensors)
 // Values and places.
-Ref cummax(PyObject* self, PyObject* dim);
-Ref cummin(PyObject* self, PyObject* dim);
+GRADWRIGHT_KERNEL(cummax, 2, tensors)
+GRADWRIGHT_KERNEL(cummin, 2, tensors)
 
 }  // namespace kernels
 

@@ -12,10 +12,10 @@ namespace gradwright {
 
 namespace kernels {
 
-Ref softmax_kernel(PyObject* self, PyObject* dim, PyObject* half_to_float);
-Ref log_softmax_kernel(PyObject* self, PyObject* dim, PyObject* half_to_float);
-Ref softmax_backward_data(PyObject* grad_output, PyObject* output, PyObject* dim, PyObject* input_dtype);
-Ref log_softmax_backward_data(PyObject* grad_output, PyObject* output, PyObject* dim, PyObject* input_dtype);
+GRADWRIGHT_KERNEL(softmax_kernel, 3, tensors)
+GRADWRIGHT_KERNEL(log_softmax_kernel, 3, tensors)
+GRADWRIGHT_KERNEL(softmax_backward_data, 4, tensors)
+GRADWRIGHT_KERNEL(log_softmax_backward_data, 4, tensors)
 
 }  // namespace kernels
 

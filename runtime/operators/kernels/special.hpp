@@ -164,19 +164,19 @@ GRADWRIGHT_INLINE double log_ndtr(double x) {
 namespace kernels {
 
 struct lgamma {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::lgamma<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(lgamma, 1, elements, vectors, only_float32)
 struct digamma {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::digamma<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(digamma, 1, elements, vectors, only_float32)
 struct trigamma {
   static constexpr bool only_float = true;
   template <class T, class A = Baseline>
@@ -185,48 +185,48 @@ struct trigamma {
   }
 };
 struct i0 {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::i0<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(i0, 1, elements, vectors, only_float32)
 struct special_i1 {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::i1<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(special_i1, 1, elements, vectors, only_float32)
 struct special_erfcx {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::erfcx<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(special_erfcx, 1, elements, vectors, only_float32)
 struct erfc {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::erfc<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(erfc, 1, elements, vectors, only_float32)
 // In one function, as the product with the root would lose places of the tail.
 struct special_ndtr {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::erfc<A>(a * -0.70710678118654752) * 0.5);
   }
 };
+GRADWRIGHT_KERNEL(special_ndtr, 1, elements, vectors, only_float32)
 struct special_log_ndtr {
-  static constexpr bool only_float = true;
   template <class T, class A = Baseline>
   static T apply(T a) {
     return static_cast<T>(vectors::log_ndtr<A>(a));
   }
 };
+GRADWRIGHT_KERNEL(special_log_ndtr, 1, elements, vectors, only_float32)
 
 }  // namespace kernels
 

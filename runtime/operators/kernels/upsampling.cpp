@@ -325,66 +325,80 @@ namespace kernels {
 Ref upsample_nearest1d(PyObject* self, PyObject* output_size, PyObject* scales) {
   return up<Method::kNearest>(self, output_size, nullptr, {scales});
 }
+GRADWRIGHT_KERNEL(upsample_nearest1d, 3, tensors)
 
 Ref upsample_nearest1d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size, PyObject* scales) {
   return back<Method::kNearest>(grad_output, output_size, input_size, nullptr, {scales});
 }
+GRADWRIGHT_KERNEL(upsample_nearest1d_backward, 4, tensors)
 
 Ref upsample_nearest2d(PyObject* self, PyObject* output_size, PyObject* scales_h, PyObject* scales_w) {
   return up<Method::kNearest>(self, output_size, nullptr, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(upsample_nearest2d, 4, tensors)
 
 Ref upsample_nearest2d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size, PyObject* scales_h,
                                 PyObject* scales_w) {
   return back<Method::kNearest>(grad_output, output_size, input_size, nullptr, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(upsample_nearest2d_backward, 5, tensors)
 
 Ref _upsample_nearest_exact1d(PyObject* self, PyObject* output_size, PyObject* scales) {
   return up<Method::kExact>(self, output_size, nullptr, {scales});
 }
+GRADWRIGHT_KERNEL(_upsample_nearest_exact1d, 3, tensors)
 
 Ref _upsample_nearest_exact1d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size,
                                        PyObject* scales) {
   return back<Method::kExact>(grad_output, output_size, input_size, nullptr, {scales});
 }
+GRADWRIGHT_KERNEL(_upsample_nearest_exact1d_backward, 4, tensors)
 
 Ref _upsample_nearest_exact2d(PyObject* self, PyObject* output_size, PyObject* scales_h, PyObject* scales_w) {
   return up<Method::kExact>(self, output_size, nullptr, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(_upsample_nearest_exact2d, 4, tensors)
 
 Ref _upsample_nearest_exact2d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size,
                                        PyObject* scales_h, PyObject* scales_w) {
   return back<Method::kExact>(grad_output, output_size, input_size, nullptr, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(_upsample_nearest_exact2d_backward, 5, tensors)
 
 Ref upsample_linear1d(PyObject* self, PyObject* output_size, PyObject* align_corners, PyObject* scales) {
   return up<Method::kLinear>(self, output_size, align_corners, {scales});
 }
+GRADWRIGHT_KERNEL(upsample_linear1d, 4, tensors)
 
 Ref upsample_linear1d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size,
                                PyObject* align_corners, PyObject* scales) {
   return back<Method::kLinear>(grad_output, output_size, input_size, align_corners, {scales});
 }
+GRADWRIGHT_KERNEL(upsample_linear1d_backward, 5, tensors)
 
 Ref upsample_bilinear2d(PyObject* self, PyObject* output_size, PyObject* align_corners, PyObject* scales_h,
                         PyObject* scales_w) {
   return up<Method::kLinear>(self, output_size, align_corners, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(upsample_bilinear2d, 5, tensors)
 
 Ref upsample_bilinear2d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size,
                                  PyObject* align_corners, PyObject* scales_h, PyObject* scales_w) {
   return back<Method::kLinear>(grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(upsample_bilinear2d_backward, 6, tensors)
 
 Ref upsample_bicubic2d(PyObject* self, PyObject* output_size, PyObject* align_corners, PyObject* scales_h,
                        PyObject* scales_w) {
   return up<Method::kCubic>(self, output_size, align_corners, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(upsample_bicubic2d, 5, tensors)
 
 Ref upsample_bicubic2d_backward(PyObject* grad_output, PyObject* output_size, PyObject* input_size,
                                 PyObject* align_corners, PyObject* scales_h, PyObject* scales_w) {
   return back<Method::kCubic>(grad_output, output_size, input_size, align_corners, {scales_h, scales_w});
 }
+GRADWRIGHT_KERNEL(upsample_bicubic2d_backward, 6, tensors)
 
 }  // namespace kernels
 

@@ -203,6 +203,7 @@ inline Ref alias(PyObject* self) {
   return detail::array_over(array, PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
                             PyArray_BYTES(array));
 }
+GRADWRIGHT_KERNEL(alias, 1, tensors)
 
 inline Ref view(PyObject* self, PyObject* size) {
   PyArrayObject* array = array_of(self);
@@ -219,6 +220,7 @@ inline Ref view(PyObject* self, PyObject* size) {
   }
   return detail::infer_strides(array, &layout) ? detail::array_over(array, layout) : Ref();
 }
+GRADWRIGHT_KERNEL(view, 2, tensors)
 
 // -- the order of dimensions
 
@@ -234,6 +236,7 @@ inline Ref transpose(PyObject* self, PyObject* dim0, PyObject* dim1) {
   }
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(transpose, 3, tensors)
 
 inline Ref t(PyObject* self) {
   PyArrayObject* array = array_of(self);
@@ -245,6 +248,7 @@ inline Ref t(PyObject* self) {
   }
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(t, 1, tensors)
 
 inline Ref permute(PyObject* self, PyObject* dims) {
   PyArrayObject* array = array_of(self);
@@ -258,6 +262,7 @@ inline Ref permute(PyObject* self, PyObject* dims) {
   }
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(permute, 2, tensors)
 
 // -- dimensions of size 1
 
@@ -271,6 +276,7 @@ inline Ref unsqueeze(PyObject* self, PyObject* dim) {
   layout.insert(place, 1, last ? PyArray_ITEMSIZE(array) : layout.sizes[place] * layout.strides[place]);
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(unsqueeze, 2, tensors)
 
 inline Ref squeeze_all(PyObject* self) {
   PyArrayObject* array = array_of(self);
@@ -281,6 +287,7 @@ inline Ref squeeze_all(PyObject* self) {
   }
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(squeeze_all, 1, tensors)
 
 inline Ref squeeze_dim(PyObject* self, PyObject* dim) {
   PyArrayObject* array = array_of(self);
@@ -291,6 +298,7 @@ inline Ref squeeze_dim(PyObject* self, PyObject* dim) {
   if (layout.ndim > 0 && layout.sizes[place] == 1) layout.remove(place);
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(squeeze_dim, 2, tensors)
 
 inline Ref squeeze_dims(PyObject* self, PyObject* dim) {
   PyArrayObject* array = array_of(self);
@@ -303,6 +311,7 @@ inline Ref squeeze_dims(PyObject* self, PyObject* dim) {
   }
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(squeeze_dims, 2, tensors)
 
 inline Ref expand(PyObject* self, PyObject* size, PyObject*) {
   PyArrayObject* array = array_of(self);
@@ -324,6 +333,7 @@ inline Ref expand(PyObject* self, PyObject* size, PyObject*) {
   }
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(expand, 3, tensors)
 
 // -- parts
 
@@ -339,6 +349,7 @@ inline Ref select_int(PyObject* self, PyObject* dim, PyObject* index) {
   layout.remove(along);
   return detail::array_over(array, layout, (place < 0 ? place + size : place) * PyArray_STRIDE(array, along));
 }
+GRADWRIGHT_KERNEL(select_int, 3, tensors)
 
 inline Ref slice_dim(PyObject* self, PyObject* dim, PyObject* start, PyObject* end, PyObject* step) {
   PyArrayObject* array = array_of(self);
@@ -359,6 +370,7 @@ inline Ref slice_dim(PyObject* self, PyObject* dim, PyObject* start, PyObject* e
   layout.strides[along] *= stride;
   return detail::array_over(array, layout, first * PyArray_STRIDE(array, along));
 }
+GRADWRIGHT_KERNEL(slice_dim, 5, tensors)
 
 inline Ref diagonal(PyObject* self, PyObject* offset, PyObject* dim1, PyObject* dim2) {
   PyArrayObject* array = array_of(self);
@@ -379,6 +391,7 @@ inline Ref diagonal(PyObject* self, PyObject* offset, PyObject* dim1, PyObject* 
   layout.add(std::max<npy_intp>(length, 0), step + across);
   return detail::array_over(array, layout, place);
 }
+GRADWRIGHT_KERNEL(diagonal, 4, tensors)
 
 inline Ref unfold(PyObject* self, PyObject* dimension, PyObject* size, PyObject* step) {
   PyArrayObject* array = array_of(self);
@@ -393,6 +406,7 @@ inline Ref unfold(PyObject* self, PyObject* dimension, PyObject* size, PyObject*
   layout.strides[along] *= stride;
   return detail::array_over(array, layout);
 }
+GRADWRIGHT_KERNEL(unfold, 4, tensors)
 
 // -- several parts
 
@@ -413,6 +427,7 @@ inline Ref unbind(PyObject* self, PyObject* dim) {
   }
   return views;
 }
+GRADWRIGHT_KERNEL(unbind, 2, tensors)
 
 inline Ref split(PyObject* self, PyObject* split_size, PyObject* dim) {
   PyArrayObject* array = array_of(self);
@@ -427,6 +442,7 @@ inline Ref split(PyObject* self, PyObject* split_size, PyObject* dim) {
     *size = std::min(width, length - *start);
   });
 }
+GRADWRIGHT_KERNEL(split, 3, tensors)
 
 inline Ref split_with_sizes(PyObject* self, PyObject* split_sizes, PyObject* dim) {
   PyArrayObject* array = array_of(self);
@@ -447,6 +463,7 @@ inline Ref split_with_sizes(PyObject* self, PyObject* split_sizes, PyObject* dim
     next += sizes[i];
   });
 }
+GRADWRIGHT_KERNEL(split_with_sizes, 3, tensors)
 
 }  // namespace kernels
 

@@ -20,9 +20,10 @@ from codegen.pipeline import analyze, emit
 from codegen.plan.names import FunctionNames
 from codegen.plan.plan import Plan
 from codegen.targets.cpp import target as cpp
-from codegen.targets.cpp.headers import NO_KERNELS, FunctorKind, Native, NativeKernels
+from codegen.targets.cpp.headers import NO_KERNELS, Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
+from codegen.targets.cpp.table import Fact
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.literals import Name
 from support.compiling import KERNEL_SOURCES, compiled, complaints, needs_compiler
@@ -150,23 +151,20 @@ struct mul {
   static T apply(T a, T b) { return a * b; }
   static inline Ufunc ufunc{"multiply", 2};
 };
+GRADWRIGHT_KERNEL(mul, 2, elements, ufunc)
 struct neg {
   static inline Ufunc ufunc{"negative", 1};
 };
-struct minus_of : neg {};
-struct in_blocks {
-  template <class T>
-  static GRADWRIGHT_INLINE void block(const T* x, const T* by, T* out, npy_intp size) {}
-};
+GRADWRIGHT_KERNEL(neg, 1, ufunc)
 struct no_loop {};
-Ref total(PyObject* self, PyObject* dim, PyObject* keepdim, PyObject* dtype);
+GRADWRIGHT_KERNEL(total, 4, tensors)
 
 }  // namespace kernels
 """
 NATIVE_WRITERS = """
 namespace writers {
 
-bool sharpen(PyObject* self, PyObject* by);
+GRADWRIGHT_KERNEL(sharpen, 2, in_place)
 
 }  // namespace writers
 """
@@ -174,7 +172,7 @@ NATIVE_HELPERS = """
 namespace gradwright::helpers {
 
 inline Ref sharpened(PyObject* grad, PyObject* by) { return Ref(); }
-inline Ref shrink_backward(PyObject* of_another_arity) { return Ref(); }
+GRADWRIGHT_KERNEL(sharpened, 2, helper)
 
 }  // namespace gradwright::helpers
 """
@@ -264,31 +262,27 @@ def test_what_is_asked_together_is_denied_together() -> None:
     assert printer.out.lines == []
 
 
-def test_native_kernels_are_read_from_their_headers(tmp_path: Path) -> None:
-    header = tmp_path / "kernels.hpp"
-    assert NativeKernels.read(header) == NativeKernels({}, {})
-    header.write_text(NATIVE_KERNELS, encoding="utf-8")
-    functors = {"mul": 2, "neg": 1, "minus_of": 1, "in_blocks": 2}
-    kinds = dict.fromkeys(functors, FunctorKind.LOOP) | {"mul": FunctorKind.APPLY}
-    assert NativeKernels.read(header) == NativeKernels(
-        functors, {"total": frozenset((4,))}, kinds=kinds, ufuncs=frozenset(("mul", "neg", "minus_of"))
+def test_native_kernels_are_read_from_the_table(tmp_path: Path) -> None:
+    header, source = tmp_path / "kernels.hpp", tmp_path / "more.cpp"
+    assert NativeKernels.read(header) == NativeKernels()
+    header.write_text(NATIVE_KERNELS + NATIVE_WRITERS, encoding="utf-8")
+    source.write_text("GRADWRIGHT_KERNEL(lt, 2, choice, vectors, bools)\n", encoding="utf-8")
+    read = NativeKernels.read(header, source, folder="mine/")
+    assert (read.functors, read.functions) == ({"mul": 2, "neg": 1, "lt": 2}, {"total": 4})
+    assert (read.writers, read.composites, read.helpers) == ({"sharpen": 2}, {}, {})
+    assert read.headers == dict.fromkeys(
+        (("kernels", "mul"), ("kernels", "neg"), ("kernels", "total"), ("writers", "sharpen")), "mine/kernels.hpp"
     )
-    more = tmp_path / "more.hpp"
-    more.write_text(
-        NATIVE_KERNELS.replace("PyObject* self, ", "").replace("struct mul", "struct div"), encoding="utf-8"
-    )
-    kinds["div"] = FunctorKind.APPLY
-    marked = frozenset(("mul", "neg", "minus_of", "div"))
-    both = NativeKernels({**functors, "div": 2}, {"total": frozenset((3, 4))}, kinds=kinds, ufuncs=marked)
-    assert NativeKernels.read(header, more) == both
-    header.write_text(NATIVE_WRITERS, encoding="utf-8")
-    assert NativeKernels.read(header) == NativeKernels({}, {}, {"sharpen": frozenset((2,))})
+    assert [read.kind(name).name for name in ("mul", "neg", "lt", "other")] == ["APPLY", "LOOP", "CHOOSE", "LOOP"]
+    assert [read.is_ufunc(name) for name in ("mul", "neg", "lt", "other")] == [True, True, False, False]
+    assert read.says("lt", Fact.ALSO_COMPLEX, Fact.BOOLS)
+    assert not read.says("mul", Fact.BOOLS)
 
 
 def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: Paths) -> None:
     doubled = next(operator for operator in made.operators if str(operator.name) == "doubled")
     assert "has no entry: traced through" in cpp.explain(doubled, made, small_paths)
-    function = "inline Ref doubled(PyObject* self) { return Ref(); }"
+    function = "inline Ref doubled(PyObject* self) { return Ref(); }\nGRADWRIGHT_KERNEL(doubled, 1, composite)"
     written = f"\nnamespace composites {{\n\n{function}\n\n}}  // namespace composites\n"
     (small_paths.runtime / "native/src/composites.hpp").write_text(written, encoding="utf-8")
     assert cpp.explain(doubled, made, small_paths).splitlines() == [
@@ -385,9 +379,7 @@ def test_a_functor_of_the_core_comes_before_the_function_of_numpy(
     made = planned(function, "[]", "", "import numpy as np\n\nhalf = np.rint\n")
     header = small_paths.runtime / "native/src/halves.hpp"
     header.parent.mkdir(parents=True)
-    header.write_text(
-        "namespace kernels {\n\nstruct half {\n  static T apply(T a) { return a; }\n};\n\n}  // namespace kernels\n"
-    )
+    header.write_text("namespace kernels {\n\nstruct half { ... };\nGRADWRIGHT_KERNEL(half, 1, elements)\n\n}\n")
     text = "".join(emit(small_paths, made, "cpp").values())
     assert "unary<kernels::half>(self_)" in text
     assert "Ufunc ufunc" not in text
@@ -399,7 +391,8 @@ def test_a_native_kernel_is_a_file_of_its_own(made: Plan, small_paths: Paths) ->
     text = "namespace gradwright::kernels {\n\n%s\n\n}  // namespace gradwright::kernels\n"
     unnamed = "namespace {\n\nRef norm_of(PyObject* input, PyObject* weight);\n\n}  // namespace\n\n"
     kernel = small_paths.runtime / "native/src/hidden.cpp"
-    kernel.write_text(text % f"{unnamed}Ref hidden(PyObject* self) {{\n  return Ref();\n}}", encoding="utf-8")
+    row = "GRADWRIGHT_KERNEL(hidden, 1, tensors)"
+    kernel.write_text(text % f"{unnamed}Ref hidden(PyObject* self) {{ return Ref(); }}\n{row}", encoding="utf-8")
     after = emit(small_paths, made, "cpp")
     name = f"shard_{cpp.shard_of(hidden):02}.cpp"
     assert {name for name, text in after.items() if text != before[name]} == {name, "manifest.json"}
@@ -408,8 +401,7 @@ def test_a_native_kernel_is_a_file_of_its_own(made: Plan, small_paths: Paths) ->
     assert "#include" not in "".join(set(after[name].splitlines()) - set(before[name].splitlines()))
     # In a header it is included where it is called.
     kernel.unlink()
-    declared = text % "Ref hidden(PyObject* self);"
-    kernel.with_suffix(".hpp").write_text(declared, encoding="utf-8")
+    kernel.with_suffix(".hpp").write_text(text % row, encoding="utf-8")
     included = emit(small_paths, made, "cpp")
     assert [name for name, text in included.items() if '#include "hidden.hpp"' in text] == [name]
 
@@ -492,4 +484,4 @@ def test_the_functions_of_the_core_are_called() -> None:
     }
     declared = {f"{space}::{name}" for space, functions in spaces.items() for name in functions}
     called = set(re.findall(r"\b\w+::\w+(?=\()", generated))
-    assert declared - called == {"kernels::binary_any", "composites::batched"}  # others of their headers call these
+    assert declared - called == set()

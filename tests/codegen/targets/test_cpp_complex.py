@@ -10,6 +10,7 @@ from codegen.paths import project_paths
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.cpp.functors import with_expressions
 from codegen.targets.cpp.headers import Native, NativeKernels, Written, WrittenFunctor
+from codegen.targets.cpp.table import Fact
 from codegen.targets.cpp.target import explain
 from support.own_project import own_analysis
 
@@ -35,7 +36,7 @@ def functors_of(operator: OperatorPlan) -> list[WrittenFunctor]:
 
 
 def takes_complex(functor: WrittenFunctor) -> bool:
-    by_hand = not functor.lines and functor.name in KERNELS.for_complex
+    by_hand = not functor.lines and KERNELS.says(functor.name, Fact.ALSO_COMPLEX)
     return by_hand or functor.of_complex is not None or any("for_complex = true" in line for line in functor.lines)
 
 

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include "loops.hpp"
+
 #include <cmath>
 
 namespace gradwright::kernels {
@@ -10,5 +12,6 @@ struct hypot3 {
   template <class T>
   static T apply(T x, T y, T z) { return std::hypot(std::hypot(x, y), z); }
 };
+GRADWRIGHT_KERNEL(hypot3, 3, elements)
 
 }  // namespace gradwright::kernels
