@@ -75,7 +75,8 @@ def cpp_file(path: Path, shown: str) -> SourceFile:
         return SourceFile(shown, "")
 
 
-_ROW = re.compile(r"^[ \t]*(GRADWRIGHT_KERNEL)\b(?:\((\w+), (\d+), (\w+(?:, \w+)*)\)[ \t]*;?[ \t]*$)?", re.MULTILINE)
+_ROW = re.compile(r"^[ \t]*(GRADWRIGHT_KERNEL)\b(?:\(([\w ,]+)\)[ \t]*;?[ \t]*(?://.*)?$)?", re.MULTILINE)
+_WORD = re.compile(r"\w+")
 
 
 def row_text(name: str, operands: int, *facts: Fact) -> str:
@@ -86,23 +87,21 @@ def row_text(name: str, operands: int, *facts: Fact) -> str:
 def read_rows(file: SourceFile, diagnostics: Diagnostics) -> Iterator[Row]:
     """The rows of a file; lines that begin like one, and are none, are reported."""
     for match in _ROW.finditer(file.text):
-        name, operands, words = match[2], match[3], (match[4] or "").split(", ")
-        if name is None:
+        spans = [Span(file, *word.span()) for word in _WORD.finditer(file.text, *match.span(2))] if match[2] else []
+        words = [file.text[span.start : span.end] for span in spans]
+        unknown = next((place for place in range(2, len(words)) if words[place] not in words_of(Fact)), None)
+        if len(words) < 3 or not words[1].isdecimal():
             hint = f"a row is a line such as {row_text('twice', 1, Fact.ELEMENTS)}: a name, operands, facts"
-            diagnostics.error(
-                Code.MALFORMED, Span(file, *match.span(1)), "this is no row of the table of kernels", hint
-            )
-        elif unknown := [word for word in words if word not in words_of(Fact)]:
-            start = match.start(4) + sum(len(word) + len(", ") for word in words[: words.index(unknown[0])])
-            place, known = Span(file, start, start + len(unknown[0])), words_of(Fact)
-            meant = did_you_mean(unknown[0], known) or f"known are {', '.join(known)}"
-            diagnostics.error(Code.UNKNOWN_WORD, place, f"a row can not say '{unknown[0]}'", meant)
-        elif Fact(words[0]) not in _FIRST or (Fact(words[0]) in FUNCTIONS and len(words) > 1):
-            first = ", ".join(fact.value for fact in _FIRST)
-            message = f"the row says '{match[4]}', and not what '{name}' is"
-            diagnostics.error(
-                Code.CONTRADICTION, Span(file, *match.span(4)), message,
-                f"the first fact is one of {first}; the first four of these are functions, of which there is no other",
-            )  # fmt: skip
+            message = "this is no row of the table of kernels"
+            diagnostics.error(Code.MALFORMED, Span(file, *match.span(1)), message, hint)
+        elif unknown is not None:
+            meant = did_you_mean(words[unknown], words_of(Fact)) or f"known are {', '.join(words_of(Fact))}"
+            diagnostics.error(Code.UNKNOWN_WORD, spans[unknown], f"a row can not say '{words[unknown]}'", meant)
+        elif Fact(words[2]) not in _FIRST:
+            hint = f"the first fact is what it is: {', '.join(fact.value for fact in _FIRST)}"
+            diagnostics.error(Code.CONTRADICTION, spans[2], f"'{words[2]}' does not say what '{words[0]}' is", hint)
+        elif Fact(words[2]) in FUNCTIONS and len(words) > 3:
+            message = f"'{words[0]}' is a function: of it a row can not say '{words[3]}'"
+            diagnostics.error(Code.CONTRADICTION, spans[3], message)
         else:
-            yield Row(name, int(operands), tuple(map(Fact, words)), Span(file, *match.span(2)))
+            yield Row(words[0], int(words[1]), tuple(map(Fact, words[2:])), spans[0])

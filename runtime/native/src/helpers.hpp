@@ -1,5 +1,5 @@
 // Formula helpers that C++ has itself. Each does what the Python function of its name in runtime/operators/helpers does, with the
-// same parameters; the generator reads their names from here.
+// same parameters.
 
 #pragma once
 

@@ -46,15 +46,18 @@ struct FunctionOf<Result, std::index_sequence<places...>> {
 template <class Result, size_t operands>
 using FunctionOf = typename detail::FunctionOf<Result, std::make_index_sequence<operands>>::type;
 
-#define GRADWRIGHT_FUNCTION(result, space, name, operands)                                                        \
-  ::gradwright::FunctionOf<result, operands> name;                                                                \
-  static_assert(::std::is_same_v<decltype(::gradwright::space::name), ::gradwright::FunctionOf<result, operands>>, \
-                "the row says so many operands");
+// Where the function has other operands there are two of its name, which no type can be asked of.
+#define GRADWRIGHT_FUNCTION(space, name, operands, result)                                               \
+  ::gradwright::FunctionOf<result, operands> name;                                                       \
+  static_assert(                                                                                         \
+      ::std::is_same_v<decltype(::gradwright::space::name), ::gradwright::FunctionOf<result, operands>>, \
+      "the function is not what its row says");
 
-#define GRADWRIGHT_KERNEL_tensors(name, operands, what) GRADWRIGHT_FUNCTION(::gradwright::Ref, kernels, name, operands)
-#define GRADWRIGHT_KERNEL_in_place(name, operands, what) GRADWRIGHT_FUNCTION(bool, writers, name, operands)
-#define GRADWRIGHT_KERNEL_composite(name, operands, what) GRADWRIGHT_FUNCTION(::gradwright::Ref, composites, name, operands)
-#define GRADWRIGHT_KERNEL_helper(name, operands, what) GRADWRIGHT_FUNCTION(::gradwright::Ref, helpers, name, operands)
+#define GRADWRIGHT_KERNEL_tensors(name, operands, what) GRADWRIGHT_FUNCTION(kernels, name, operands, ::gradwright::Ref)
+#define GRADWRIGHT_KERNEL_in_place(name, operands, what) GRADWRIGHT_FUNCTION(writers, name, operands, bool)
+#define GRADWRIGHT_KERNEL_composite(name, operands, what) \
+  GRADWRIGHT_FUNCTION(composites, name, operands, ::gradwright::Ref)
+#define GRADWRIGHT_KERNEL_helper(name, operands, what) GRADWRIGHT_FUNCTION(helpers, name, operands, ::gradwright::Ref)
 
 // -- functors, in `kernels`: the loops of loops.hpp are made of them
 
@@ -88,15 +91,15 @@ class Facts {
 template <class F>
 struct Functor {};
 
-#define GRADWRIGHT_FUNCTOR(name, operands, ...)                                                     \
+#define GRADWRIGHT_FUNCTOR(name, operands, ...)                                                       \
   constexpr ::gradwright::Facts facts_of(::gradwright::Functor<struct ::gradwright::kernels::name>) { \
-    using enum ::gradwright::Fact;                                                                  \
-    return {__VA_ARGS__};                                                                           \
-  }                                                                                                 \
-  static_assert(::gradwright::has_operands<struct ::gradwright::kernels::name>(operands),           \
-                "the row says so many operands");                                                   \
-  static_assert(::gradwright::is_as_declared<struct ::gradwright::kernels::name>(),                 \
-                "the row says what the struct has");
+    using enum ::gradwright::Fact;                                                                    \
+    return {__VA_ARGS__};                                                                             \
+  }                                                                                                   \
+  static_assert(::gradwright::has_operands<struct ::gradwright::kernels::name>(operands),             \
+                "the struct has other operands than its row says");                                   \
+  static_assert(::gradwright::is_as_declared<struct ::gradwright::kernels::name>(),                   \
+                "the struct is not what its row says: apply, choose, block, ufunc, a parameter A");
 
 #define GRADWRIGHT_KERNEL_elements(...) GRADWRIGHT_FUNCTOR(__VA_ARGS__)
 #define GRADWRIGHT_KERNEL_choice(...) GRADWRIGHT_FUNCTOR(__VA_ARGS__)

@@ -12,7 +12,7 @@ namespace gradwright {
 // What may be computed for nothing stands before a choice and not in it: inside, compilers may keep the branch, and the loop
 // is not vectorised.
 
-// -- kernels by the names that they have in runtime/operators/kernels, or in runtime/operators/helpers; the generator reads names and operands
+// -- kernels by the names that they have in runtime/operators/kernels; those without a row are parts of other kernels
 //
 // Of those that are functions of NumPy only these are here that loops of ours are made of, or that have such a loop, too:
 // the generator writes the others.

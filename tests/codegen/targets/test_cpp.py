@@ -279,6 +279,31 @@ def test_native_kernels_are_read_from_the_table(tmp_path: Path) -> None:
     assert not read.says("mul", Fact.BOOLS)
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("twice, 1, tensors", "'twice' stands for no function in Python of the project's own: it is never called"),
+        ("total, 4, in_place", "no operator takes 'total': it is never called"),
+        ("two_of, 1, composite", "'two_of' stands for no function in Python of the project's own: it is never called"),
+        ("mul, 2, helper", "'mul' stands for no function in Python of the project's own: it is never called"),
+        ("doubled, 2, composite", "'doubled' has 2 operands, and 'doubled(self)' in Python 1"),
+        (
+            "shrink_backward, 1, helper",
+            "'shrink_backward' has 1 operand, and 'shrink_backward(grad, result, by, mode)' in Python 4",
+        ),
+        ("norm_of, 3, elements", "'norm_of' has 3 operands, and 'norm_of(input, weight)' in Python 2"),
+    ],
+)
+def test_rows_that_nothing_takes_are_errors(row: str, message: str, made: Plan, small_paths: Paths) -> None:
+    header = small_paths.runtime / "operators/kernels/rows.hpp"
+    header.write_text(f"#pragma once\nGRADWRIGHT_KERNEL({row})\n", encoding="utf-8")
+    result = analyze(small_paths)
+    (error,) = result.diagnostics.items
+    assert error.message == message
+    assert str(error.span) == f"{small_paths.shown(header)}:2:19"
+    assert result.plan is None
+
+
 def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: Paths) -> None:
     doubled = next(operator for operator in made.operators if str(operator.name) == "doubled")
     assert "has no entry: traced through" in cpp.explain(doubled, made, small_paths)

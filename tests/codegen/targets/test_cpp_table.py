@@ -65,10 +65,10 @@ RIGHT = [
     ("struct two : mul {};", "two, 2, elements, ufunc, also_complex"),
     (FUNCTION, "own, 2, tensors"),
 ]
-MISFIT = "the row says what the struct has"
+MISFIT = "the struct is not what its row says"
 # And what the compiler says of it.
 WRONG = [
-    (STRUCT, "two, 1, elements", "so many"),
+    (STRUCT, "two, 1, elements", "other operands than its row says"),
     (STRUCT, "two, 2, choice", MISFIT),
     (STRUCT, "two, 2, elements, ufunc", MISFIT),
     (STRUCT, "two, 2, elements, exact", "exact"),
@@ -96,18 +96,21 @@ def test_a_compiler_refuses_a_row_that_does_not_fit(tmp_path: Path) -> None:
         assert expected in complaint, row
 
 
+NO_ROW = "this is no row of the table of kernels"
+
+
 @pytest.mark.parametrize(
     ("line", "place", "message"),
     [
-        ("GRADWRIGHT_KERNEL(twice, 1)", "2:1", "this is no row of the table of kernels"),
-        ("  GRADWRIGHT_KERNEL(twice, one, elements)", "2:3", "this is no row of the table of kernels"),
-        ("GRADWRIGHT_KERNEL(twice, 1, elements) static", "2:1", "this is no row of the table of kernels"),
+        ("GRADWRIGHT_KERNEL(twice, 1)", "2:1", NO_ROW),
+        ("  GRADWRIGHT_KERNEL(twice, one, elements)", "2:3", NO_ROW),
+        ("GRADWRIGHT_KERNEL(twice, 1, elements) static", "2:1", NO_ROW),
         ("GRADWRIGHT_KERNEL(twice, 1, elements, vector)", "2:39", "a row can not say 'vector'"),
-        ("GRADWRIGHT_KERNEL(twice, 1, bools)", "2:29", "the row says 'bools', and not what 'twice' is"),
+        ("GRADWRIGHT_KERNEL(twice, 1, bools)", "2:29", "'bools' does not say what 'twice' is"),
         (
             "GRADWRIGHT_KERNEL(twice, 1, helper, bools)",
-            "2:29",
-            "the row says 'helper, bools', and not what 'twice' is",
+            "2:37",
+            "'twice' is a function: of it a row can not say 'bools'",
         ),
     ],
 )
@@ -115,6 +118,13 @@ def test_a_line_that_is_no_row(line: str, place: str, message: str) -> None:
     diagnostics = Diagnostics()
     assert list(read_rows(SourceFile("mine.hpp", f"// rows\n{line}\n"), diagnostics)) == []
     assert [(str(item.span), item.message) for item in diagnostics.items] == [(f"mine.hpp:{place}", message)]
+
+
+def test_spaces_and_comments_do_not_matter() -> None:
+    text = "// GRADWRIGHT_KERNEL(once, 1, elements)\n  GRADWRIGHT_KERNEL( twice,1 , elements,bools ) ;  // so\n"
+    (row,) = read_rows(SourceFile("mine.hpp", text), Diagnostics())
+    assert (row.name, row.operands, row.facts) == ("twice", 1, (Fact.ELEMENTS, Fact.BOOLS))
+    assert str(row.span) == "mine.hpp:2:22"
 
 
 def test_words_are_those_of_the_header() -> None:
