@@ -184,6 +184,14 @@ def test_functions_in_cpp_without_a_row_show_theirs(project: Project) -> None:
     ]  # fmt: skip
 
 
+def test_a_struct_stands_in_a_header(project: Project) -> None:
+    project.file("native").mkdir()
+    project.file("native/mine.cpp").write_text(NATIVE.replace("ROW", ROW))
+    (error,) = result_of(project).diagnostics.items
+    assert str(error.span) == "mylib/native/mine.cpp:11:19"
+    assert "can not include mylib/native/mine.cpp" in error.message
+
+
 def test_a_kernel_in_cpp_may_be_made_of_others(project: Project) -> None:
     inner = "struct of_roots {};\nRef both(PyObject* x) { return Ref(); }\n"
     text = NATIVE.replace("struct squareplus", f"{inner}struct squareplus").replace("ROW", ROW)

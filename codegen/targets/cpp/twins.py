@@ -51,6 +51,9 @@ def check_table(
             if other is not row:
                 note = ((other.span, "the other one"),)
                 diagnostics.error(Code.GIVEN_TWICE, row.span, f"'{row.name}' has two rows", notes=note)
+            elif row.is_functor and file.path.endswith(".cpp"):
+                message = f"'{row.name}' is a struct, and files that make loops of it can not include {file.path}"
+                diagnostics.error(Code.CONTRADICTION, row.span, message, "write it in a header")
     for row in rows.values():
         twin = twins[row.namespace].get(row.name)
         known = taken[row.namespace].get(row.name)

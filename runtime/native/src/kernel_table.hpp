@@ -2,9 +2,9 @@
 //
 //   GRADWRIGHT_KERNEL(squareplus, 2, elements)
 //
-// The row says the name in Python, the number of operands, and facts, of which the first one is what it is. The compiler
-// holds a row against what it finds, and the generator reads the same rows (codegen/targets/cpp/table.py) and nothing else
-// of C++: it holds them against the functions in Python.
+// The row says the name in Python, the number of operands, and facts, of which the first one is what it is. The
+// compiler holds a row against what it finds, and the generator reads the same rows (codegen/targets/cpp/table.py) and
+// nothing else of C++: it holds them against the functions in Python.
 
 #pragma once
 
@@ -99,7 +99,7 @@ struct Functor {};
   static_assert(::gradwright::has_operands<struct ::gradwright::kernels::name>(operands),             \
                 "the struct has other operands than its row says");                                   \
   static_assert(::gradwright::is_as_declared<struct ::gradwright::kernels::name>(),                   \
-                "the struct is not what its row says: apply, choose, block, ufunc, a parameter A");
+                "the struct is not what its row says: apply, choose, block, ufunc, a parameter A, and no for_complex");
 
 #define GRADWRIGHT_KERNEL_elements(...) GRADWRIGHT_FUNCTOR(__VA_ARGS__)
 #define GRADWRIGHT_KERNEL_choice(...) GRADWRIGHT_FUNCTOR(__VA_ARGS__)

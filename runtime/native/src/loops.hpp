@@ -388,9 +388,9 @@ struct WithComplex : F {
   using ForComplex = C;
 };
 
-// The table of kernels says which functions are exact enough for float alone, whose loop for float is NumPy's, and which
-// are for complex numbers, too; one that has no row says so itself, or that it is for nothing but complex numbers. Where
-// NumPy has a loop for complex numbers, that is taken.
+// The table of kernels says which functions are exact enough for float alone, whose loop for float is NumPy's, and
+// which are for complex numbers, too; one that has no row says so itself, or that it is for nothing but complex
+// numbers. Where NumPy has a loop for complex numbers, that is taken.
 template <class F, class T>
 constexpr bool takes_type() {
   constexpr bool also_complex = facts<F>().has(Fact::also_complex) || requires { F::for_complex; };
@@ -402,7 +402,8 @@ constexpr bool takes_type() {
   return true;
 }
 
-// Whether a row is right: its number of operands, which a function of NumPy alone does not show, and its facts.
+// Whether a row is right: its number of operands, which a function of NumPy alone does not show, and its facts, which
+// the struct does not say in its own way.
 template <class F>
 constexpr bool has_operands(int operands) {
   if constexpr (IsChoice<F>) {
@@ -415,6 +416,7 @@ template <class F>
 constexpr bool is_as_declared() {
   constexpr Facts known = facts<F>();
   constexpr bool hands_on = detail::CallsVectors<F> || requires { &F::template block<float, Baseline>; };
+  if constexpr (requires { F::for_complex; } || requires { F::only_float; }) return false;
   return known.has(Fact::elements) == IsPointwise<F> && known.has(Fact::choice) == IsChoice<F> &&
          known.has(Fact::blocks) == IsBlock<F> && known.has(Fact::vectors) == hands_on &&
          (known.has(Fact::ufunc) || known.has(Fact::ufunc_complex)) == IsUfunc<F>;

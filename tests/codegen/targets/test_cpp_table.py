@@ -72,6 +72,7 @@ WRONG = [
     (STRUCT, "two, 2, choice", MISFIT),
     (STRUCT, "two, 2, elements, ufunc", MISFIT),
     (STRUCT, "two, 2, elements, exact", "exact"),
+    (STRUCT.replace("{ ", "{ static constexpr bool for_complex = true; ", 1), "two, 2, elements", MISFIT),
     (STRUCT.replace("class T>", "class T, class A = Baseline>"), "two, 2, elements", MISFIT),
     (FUNCTION, "own, 1, tensors", "own"),
     (FUNCTION, "own, 2, in_place", "own"),
