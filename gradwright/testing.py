@@ -7,7 +7,7 @@ import importlib
 import math
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,6 +23,7 @@ from gradwright.comparing import make_tensor as make_tensor
 from runtime.base import dtypes
 from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor, wrap
+from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 
 
@@ -211,7 +212,35 @@ def make_sample(
     assert isinstance(call, ast.Call)
     args = tuple(maker.value(arg) for arg in call.args)
     kwargs = {keyword.arg: maker.value(keyword.value) for keyword in call.keywords if keyword.arg}
+    if requires_grad and writes_others(info):
+        _want_no_gradient(info, args, kwargs)
     return Sample(text, args, kwargs, tuple(maker.hermitian))
+
+
+def _want_no_gradient(info: OperatorInfo, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Arguments that a kernel writes and does not give back can not require grad: see to it that none does."""
+    operator = operator_of(info)
+    given = {**dict(zip(operator.names, args, strict=False)), **kwargs}
+    for place in operator.targets:
+        if place != operator.given_back:
+            for tensor in _flat((given.get(operator.names[place]),)):
+                if isinstance(tensor, Tensor):
+                    tensor.requires_grad_(False)
+
+
+def operator_of(info: OperatorInfo) -> Operator:
+    """The Operator of an overload, which is its general path."""
+    found = getattr(importlib.import_module(f"{info.package}.operators"), f"{info.function}_op")
+    assert isinstance(found, Operator)
+    return found
+
+
+def writes_others(info: OperatorInfo) -> bool:
+    """Whether an operator has a kernel that writes to arguments which are no result."""
+    if "!)" not in info.schema or info.composite:
+        return False
+    operator = operator_of(info)
+    return operator.is_writing and operator.targets not in ([], [operator.given_back])
 
 
 def operator_function(info: OperatorInfo) -> Any:
@@ -227,7 +256,7 @@ def on_copies(info: OperatorInfo, function: Any = None) -> Any:
     function = operator_function(info) if function is None else function
     if "!)" not in info.schema:
         return function
-    operator = getattr(importlib.import_module(f"{info.package}.operators"), f"{info.function}_op")
+    operator = operator_of(info)
     written = {operator.names[place] for place in operator.targets}
 
     def on_copies(*args: Any, **kwargs: Any) -> Any:

@@ -17,7 +17,8 @@ from codegen.words import counted
 
 # Of more of Gradwright's own rules the proofs take longer than somebody waits who has only generated.
 _MOST = 40
-_FRAME = re.compile(r'^  File "(.+)", line (\d+), in <module>$', re.MULTILINE)
+# Of a module that does not compile the last line of the traceback has no function.
+_FRAME = re.compile(r'^  File "(.+)", line (\d+)(?:, in <module>)?$', re.MULTILINE)
 
 
 def prove_rules(names: Sequence[str], rules: Mapping[str, str], paths: Paths) -> bool:

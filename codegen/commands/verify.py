@@ -305,7 +305,7 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
         if span is None:
             continue  # an operator of another file
         at = (
-            f" at sample {failure['number']}, {operator}({failure['sample']}) in {failure['dtype']}"
+            f" (sample {failure['number']}: {operator}({failure['sample']}) in {failure['dtype']})"
             if failure["dtype"]
             else ""
         )

@@ -41,7 +41,7 @@ def find_misdeclared(function: NativeFunction, functions: Iterable[NativeFunctio
     more = ", ".join(f"'{name}'" for name in sorted(own - set(there)))
     differs = f"lacks {lacks}" if lacks else f"has {more}" if more else "has arguments of other types"
     return (
-        f"'{function.name}' {differs}: but for 'out', it has the arguments of '{beside[0].name}'",
+        f"'{function.name}' {differs}: an out variant takes the arguments of '{beside[0].name}', and 'out'",
         f"remove this entry: 'autogen: {function.name}' in that of '{beside[0].name}' makes it",
     )
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from codegen.dispatch_keys import CPU
-from gradwright.testing import on_copies
-from gradwright.verify.points import Point, all_tensors, operator_of, tensors_in
+from gradwright.testing import on_copies, operator_of
+from gradwright.verify.points import Point, all_tensors, tensors_in
 from gradwright.verify.results import Inapplicable, Refuted
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_table import check_results

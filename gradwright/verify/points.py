@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from gradwright.autograd import grad as autograd_grad
-from gradwright.testing import Sample, as_function, make_sample, on_copies, sample_inputs
+from gradwright.testing import Sample, as_function, make_sample, on_copies, operator_of, sample_inputs
 from gradwright.verify.results import Inapplicable, Refuted
 from runtime.base import dtypes
 from runtime.base.tensor import Tensor, wrap
-from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 from runtime.random import manual_seed
 
@@ -123,13 +122,6 @@ def seeded(function: Any) -> Function:
     return same
 
 
-def operator_of(info: OperatorInfo) -> Operator:
-    """The Operator of an overload, which is its general path."""
-    found = getattr(importlib.import_module(f"{info.package}.operators"), f"{info.function}_op")
-    assert isinstance(found, Operator)
-    return found
-
-
 def variant_of(info: OperatorInfo, name: str) -> Any:
     """The callable of an in-place variant, by its name."""
     base, _, overload = name.partition(".")
@@ -139,12 +131,6 @@ def variant_of(info: OperatorInfo, name: str) -> Any:
 def gives_nothing(info: OperatorInfo) -> bool:
     """Whether an operator only writes."""
     return info.schema.endswith("-> ()")
-
-
-def writes_others(info: OperatorInfo) -> bool:
-    """Whether an operator has a kernel that writes to arguments which are no result."""
-    operator = operator_of(info)
-    return operator.is_writing and not info.composite and operator.targets not in ([], [operator.given_back])
 
 
 def functional_of(info: OperatorInfo) -> OperatorInfo | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradwright.autograd import forward_ad
 from gradwright.autograd import grad as autograd_grad
-from gradwright.testing import determined, make_sample, on_copies, operator_function
+from gradwright.testing import determined, make_sample, on_copies, operator_function, operator_of, writes_others
 from gradwright.verify.points import (
     Point,
     all_tensors,
@@ -21,11 +21,9 @@ from gradwright.verify.points import (
     functional_of,
     gives_nothing,
     gradients,
-    operator_of,
     random_like,
     tensors_in,
     variant_of,
-    writes_others,
 )
 from gradwright.verify.results import Inapplicable, Refuted, Undecided
 from runtime import native, ops

@@ -204,9 +204,17 @@ def ask_types(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
         if out is not NotImplemented:
             return out
     raise TypeError(
-        f"no implementation found for '{getattr(func, '__module__', '')}.{getattr(func, '__name__', func)}' on types "
-        f"that implement __torch_function__: {list(types)}{declined}"
+        f"no implementation found for '{_called(func)}' on types that implement __torch_function__: "
+        f"{list(types)}{declined}"
     )
+
+
+def _called(func: Callable[..., Any]) -> str:
+    """What a message calls a function that classes take over: `add`, and `shape.__get__` where an attribute is read."""
+    name = str(getattr(func, "__name__", func))
+    read = getattr(func, "__self__", None) if name in ("__get__", "__set__", "__delete__") else None
+    owner = getattr(read, "__name__", None) or getattr(getattr(read, "fget", None), "__name__", None)
+    return f"{owner}.{name}" if owner else name
 
 
 def pass_on(

@@ -70,8 +70,10 @@ def _is_array(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
+    if value is None or _is_array(value):
+        return "None" if value is None else "an array"
     of = f" of {len(value)}" if isinstance(value, (tuple, list)) else ""
-    return "None" if value is None else f"a {type(value).__name__}{of}"
+    return f"a {type(value).__name__}{of}"
 
 
 def _count_text(count: int) -> str:

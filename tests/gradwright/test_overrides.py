@@ -203,10 +203,16 @@ def test_all_decline() -> None:
         def __torch_function__(cls, *args: Any, **kwargs: Any) -> Any:
             return NotImplemented
 
-    with pytest.raises(
-        TypeError, match=r"no implementation found for '.*add' on types that implement __torch_function"
-    ):
-        torch.add(torch.ones(1), torch.ones(1).as_subclass(Declining))
+    declining = torch.ones(1).as_subclass(Declining)
+    calls: dict[str, Callable[[], Any]] = {
+        "add": lambda: torch.add(torch.ones(1), declining),
+        "relu": lambda: torch.nn.functional.relu(declining),
+        "shape.__get__": lambda: declining.shape,
+        "requires_grad.__set__": lambda: setattr(declining, "requires_grad", True),
+    }
+    for name, function in calls.items():
+        with pytest.raises(TypeError, match=f"no implementation found for '{name}' on types that implement __torch_f"):
+            function()
 
 
 def test_a_class_of_its_own_methods() -> None:

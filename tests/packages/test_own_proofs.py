@@ -93,14 +93,22 @@ def test_verify_in_a_package(wrong: Project) -> None:
     assert "gradient\t0 proven\t1 refuted" in finished.stdout
 
 
-def test_functions_that_do_not_load_are_an_error_at_their_place(wrong: Project) -> None:
-    wrong.append("kernels.py", "\nfrom numpy import arrray\n")
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("from numpy import arrray", "ImportError: cannot "),
+        ("return 1", "SyntaxError: 'return' outside function"),
+        ("from __future__ import annotations", "SyntaxError: from __future__ imports must occur at the beginning"),
+    ],
+)
+def test_functions_that_do_not_load_are_an_error_at_their_place(wrong: Project, line: str, error: str) -> None:
+    wrong.append("kernels.py", f"\n{line}\n")
     for _ in range(2):  # the second run has nothing to generate
         finished = generate(wrong)
         assert finished.returncode == 1
-        start = r"mylib/kernels\.py:\d+:1: error: this module does not load: ImportError: cannot "
-        assert re.match(start, finished.stderr)
-        assert "\nfrom numpy import arrray\n" in finished.stderr
+        start = rf"mylib/kernels\.py:\d+:1: error: this module does not load: {error}"
+        assert re.match(start, finished.stderr), finished.stderr
+        assert f"\n{line}\n" in finished.stderr
     assert wrong.file("_generated/nodes.py").exists()
 
 
@@ -317,7 +325,7 @@ HANDED_BACK = {
     "my_listed(Tensor self) -> Tensor": ("return [1.0, 2.0]", "returned a list of 2, and the schema wants 1 result"),
     "my_few(Tensor self) -> (Tensor, Tensor)": (
         "return self * 1",
-        "returned a ndarray, and the schema wants 2 results",
+        "returned an array, and the schema wants 2 results",
     ),
     "my_pair(Tensor self) -> (Tensor, Tensor)": (
         "return self * 1, None",
@@ -345,4 +353,4 @@ def test_what_a_kernel_hands_back_is_proven(project: Project) -> None:
     finished = generate(project)
     assert finished.returncode == 1
     for schema, (_, problem) in HANDED_BACK.items():
-        assert f"error: the kernel '{schema.partition('(')[0]}' {problem} at sample 1, " in finished.stderr
+        assert f"error: the kernel '{schema.partition('(')[0]}' {problem} (sample 1: " in finished.stderr

@@ -29,11 +29,13 @@ OPERATORS = """
   dtypes: floating, complex
   samples:
   - T(3), D(3)
+  - T(3), T(3)
 - func: note(Tensor self, Tensor(a!) log) -> ()
   dispatch: {CPU: note}
   dtypes: floating, complex
   samples:
   - D(3), D(3)
+  - T(3), T(3)
 """
 FORMULAS = """
 - name: damp_(Tensor(a!) self, float factor) -> Tensor(a!)

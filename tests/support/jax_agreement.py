@@ -12,7 +12,8 @@ import numpy as np
 from jax.test_util import check_grads
 
 from codegen.schema.names import python
-from gradwright.verify.points import Point, operator_of, points
+from gradwright.testing import operator_of
+from gradwright.verify.points import Point, points
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
 from runtime.load.operator_info import OperatorInfo

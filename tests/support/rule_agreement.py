@@ -18,8 +18,8 @@ from codegen.targets.rules import target
 from generated.registry import OPERATORS
 from gradwright.autograd import forward_ad
 from gradwright.autograd import grad as autograd_grad
-from gradwright.testing import Sample
-from gradwright.verify.points import Point, call, operator_of, points, random_like, tensors_in
+from gradwright.testing import Sample, operator_of
+from gradwright.verify.points import Point, call, points, random_like, tensors_in
 from runtime.base.tensor import Tensor, wrap
 from runtime.base.types import DType
 from runtime.load.operator_info import OperatorInfo

@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from codegen.inputs import manifest_text
-from gradwright.testing import determined
-from gradwright.verify.points import Array, Point, operator_of, tensors_in
+from gradwright.testing import determined, operator_of
+from gradwright.verify.points import Array, Point, tensors_in
 from gradwright.verify.results import Inapplicable
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradwright.autograd import grad as autograd_grad
+from gradwright.testing import operator_of
 from gradwright.verify import batching
 from gradwright.verify.first_order import tangents_of
 from gradwright.verify.frameworks.framework import Call, Framework, numbers
-from gradwright.verify.points import HALVES, Array, Point, array, assert_close, assert_number, operator_of, tensors_in
+from gradwright.verify.points import HALVES, Array, Point, array, assert_close, assert_number, tensors_in
 from gradwright.verify.results import Inapplicable, Refuted, Undecided
 from runtime import ops
 from runtime.base.tensor import Tensor

@@ -15,8 +15,8 @@ from types import FunctionType
 from typing import Any
 
 from codegen.module_names import RUNTIME
+from gradwright.testing import operator_of
 from gradwright.verify.mutation.changes import Change, asked_for, changes
-from gradwright.verify.points import operator_of
 from runtime.load.operator_info import OperatorInfo
 
 _OPERATORS = 6  # of a helper that many use, so many show a mistake
