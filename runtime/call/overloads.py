@@ -192,7 +192,7 @@ class OpOverload:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
         """The function that computes this where numbers stand for Tensors, and its arguments by position."""
-        tensors = numbers_as_tensors(args, kwargs, True)
+        tensors = numbers_as_tensors(args, kwargs)
         if tensors is not None and self._function is not None:
             return self._function, tensors
         for name in self.overloadpacket.overloads():

@@ -17,6 +17,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
 from runtime.call.absent import absent as absent
 from runtime.call.dispatch import Operator
+from runtime.call.public import stands_for
 from runtime.native import core
 
 numbers = frozenset((int, float, bool, complex))
@@ -126,10 +127,10 @@ def _readings(
     orders = dict.fromkeys(order for operator, _ in candidates for order in operator.old_orders)
     for named in old_orders.readings(orders, args, kwargs):
         yield (), named, False
-    takes_numbers = _has_argument(candidates, "other")  # of the operators with two operands
-    alone = any(operator.numbers_as_tensors and operator.signature.name == base for operator, _ in candidates)
-    if takes_numbers and (values := numbers_as_tensors(args, kwargs, alone)) is not None:
-        yield values, kwargs, False
+    if any(operator.numbers_as_tensors and operator.signature.name == base for operator, _ in candidates):
+        values = numbers_as_tensors(args, kwargs)
+        if values is not None:
+            yield values, kwargs, False
 
 
 def _has_argument(candidates: Candidates, name: str) -> bool:
@@ -188,17 +189,14 @@ def _is_as_given(value: Any, given: Any) -> bool:
     return value is given or (type(value) in numbers and type(given) in numbers)
 
 
-def numbers_as_tensors(args: tuple[Any, ...], kwargs: Mapping[str, Any], alone: bool) -> tuple[Any, ...] | None:
-    """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case.
-
-    `alone`: the operator takes numbers in the place of all its Tensors.
-    """
+def numbers_as_tensors(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """`add(2, x)`: a number in the place of the first Tensor is a Tensor of x's kind; None if it is not that case."""
     if not args or not _is_number(args[0]):
         return None
     other = args[1] if len(args) > 1 else kwargs.get("other")
     if isinstance(other, Tensor):
         return (number_like(args[0], other), *args[1:])
-    if alone and _is_number(other):
+    if _is_number(other):
         return (wrap(np.asarray(args[0], dtype=common_dtype([args[0]]))), *args[1:])
     return None
 
@@ -210,7 +208,9 @@ def _is_number(value: Any) -> bool:
 def number_like(number: Any, tensor: Tensor) -> Tensor:
     """A 0-dim Tensor of a Python number that promotes with `tensor` as the number itself would."""
     dtype = common_dtype([tensor, number])
-    return wrap(np.asarray(element(number, dtype, wraps=True) if type(number) is int else number, dtype))
+    made = wrap(np.asarray(element(number, dtype, wraps=True) if type(number) is int else number, dtype))
+    stands_for(made, number)
+    return made
 
 
 # -- Python's signs

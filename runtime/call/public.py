@@ -21,6 +21,21 @@ if TYPE_CHECKING:
 _COMPARED = frozenset((bool, complex, float, int, list, str, tuple, type(None)))
 
 
+class _Standing(ThreadState):
+    """The last Tensor that was made of a number `add(2, x)`, and the number, with which calls are seen."""
+
+    tensor: Tensor | None = None
+    number: Any = None
+
+
+_standing = _Standing()
+
+
+def stands_for(tensor: Tensor, number: Any) -> None:
+    """Let classes and modes that take calls over see a number where an operator gets a Tensor that was made of it."""
+    _standing.tensor, _standing.number = tensor, number
+
+
 def as_called(
     operator: Operator, variant: Variant, values: Sequence[Any]
 ) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
@@ -32,6 +47,8 @@ def as_called(
     targets: Sequence[Any] = ()
     if variant == "out":
         targets, *values = values
+    if _standing.tensor is not None:
+        values = [_standing.number if value is _standing.tensor else value for value in values]
     signature = operator.signature
     parameters, count = signature.parameters, signature.positional
     last = max((i for i in range(count) if not _is_default(parameters[i], values[i])), default=-1)

@@ -77,6 +77,8 @@ def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
     kept = {name for base in Tensor.__mro__[:-1] if signs or base is not TensorBase for name in vars(base)}
     for name, function in methods.items():
         if name in ("__eq__", "__ne__") or name not in kept:
+            if getattr(function, "__name__", name) == f"{name}_default":  # an overload without others is the method
+                function.__name__ = function.__qualname__ = name
             setattr(Tensor, name, function)
 
 

@@ -23,11 +23,20 @@ subtract(x, 1) | multiply(x, 2) | divide(x, 2) | true_divide(x, 2) | x.clone().a
 x.clone().mul_(2) | x.clone().div_(2) | x ** 2 | x.remainder(2) | x.fmod(2) | x.clamp(0) | xlogy(x, 2.0)
 ops.aten.add.Tensor(x, 1) | ops.aten.sub.Tensor(x, 1, alpha=2) | ops.aten.mul.Tensor(x, 2) | ops.aten.div.Tensor(x, 2)
 ops.aten.mul.Tensor(x, True) | ops.aten.add_.Tensor(x.clone(), 1) | ops.aten.mul_.Tensor(x.clone(), 2)
+add(2, x) | mul(2.5, x) | sub(2, x) | div(2, x) | true_divide(2, x) | subtract(2, x) | multiply(2, x) | divide(2, x)
+add(2, x, alpha=3) | add(True, x)
 ops.aten.add(x, 1) | ops.aten.mul(x, 2) | ops.aten.add.Tensor(x, other=1) | ops.aten.rsub.Scalar(x, 2)
 """
 EXACT = """
 ops.aten.add.Scalar(x, 1) | ops.aten.sub.Scalar(x, 1) | ops.aten.mul.Scalar(x, 2) | ops.aten.div.Scalar(x, 2)
 ops.aten.add_.Scalar(x.clone(), 1) | x > 1 | x == 1 | x // 2 | x.floor_divide(2)
+2 // x | floor_divide(2, x) | 2 % x | remainder(2, x) | 2 ** x | pow(2, x) | xlogy(2, x)
+add(2, x.detach(), out=x.detach().clone())
+"""
+REFUSED = """
+fmod(2, x) | eq(2, x) | ne(2, x) | lt(2, x) | le(2, x) | gt(2, x) | ge(2, x) | greater(2, x) | not_equal(2, x)
+rsub(2, x) | copysign(2, x) | maximum(2, x) | minimum(2, x) | fmax(2, x) | hypot(2, x) | atan2(2, x) | logaddexp(2, x)
+nextafter(2, x) | heaviside(2, x) | logical_and(2, x) | gcd(2, x) | ldexp(2, x) | fmod(2, 2) | eq(2, 2) | maximum(2, 2)
 """
 
 
@@ -73,6 +82,39 @@ def test_what_modes_see() -> None:
     found = {call: (_seen(gradwright, call), _seen(torch, call)) for call in calls}
     assert len(found) > 50
     assert {call: both for call, both in found.items() if both[0] != both[1]} == {}
+
+
+def test_a_number_comes_first_where_an_operator_has_an_overload_for_it() -> None:
+    for library in (gradwright, torch):
+        x = library.tensor([1.0, 2.0])
+        for call in _listed(REFUSED):
+            with pytest.raises(TypeError):
+                _run(library, call, x)
+
+
+NAMES = """
+x.exp_() | x.zero_() | x.copy_(x.clone()) | x.t_() | x.tril_() | x.add_(2) | x.mul_(x) | x.transpose_(0, 1) | x.relu_()
+x.normal_() | x.absolute_() | x.clone() | x.sigmoid() | x.t() | x.fill_(1.0) | x.squeeze_(0) | x.trunc_()
+"""
+
+
+@pytest.mark.parametrize("call", _listed(NAMES))
+def test_methods_in_place_have_their_names(call: str) -> None:
+    outcomes = []
+    for library in (gradwright, torch):
+        seen: list[str] = []
+
+        class Named(library.Tensor):  # type: ignore[misc,name-defined]
+            @classmethod
+            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+                seen.append(func.__name__)  # noqa: B023
+                return super().__torch_function__(func, types, args, kwargs or {})
+
+        eval(call, {"x": library.ones(2, 2).as_subclass(Named)})
+        outcomes.append(seen)
+        function = getattr(library.Tensor, call.split(".")[1].partition("(")[0])
+        assert function.__name__ == function.__qualname__.rpartition(".")[2] == seen[-1]
+    assert outcomes[0] == outcomes[1]
 
 
 def test_nodes() -> None:
