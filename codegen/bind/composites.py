@@ -13,6 +13,7 @@ from codegen.formula.typed import (
     NONE,
     TENSOR,
     ListDisplay,
+    Literal,
     OperatorCall,
     TupleDisplay,
     TupleType,
@@ -33,7 +34,8 @@ class ResolvedComposite:
     """An operator that is a formula over others, which is traced through.
 
     Where it is for elements of the lists that are arguments, `lists` has the names of these; `inplace` is the operator
-    that writes the element of the first one in place, where that is what the operator does.
+    that writes the element of the first one in place, where that is what the operator does. Of another name for one
+    operator `inplace` is what its in-place variant is: `acos_` of `arccos`.
     """
 
     function: NativeFunction
@@ -69,7 +71,9 @@ def resolve_composite(
         return _of_elements(function, formula.text, tree, table, diagnostics)
     if tree is not None:
         tree = _of_results(function, formula.text, tree, diagnostics)
-    return None if tree is None else ResolvedComposite(function, formula.text, tree)
+    if tree is None:
+        return None
+    return ResolvedComposite(function, formula.text, tree, inplace=_inplace_of_other_name(function, tree, table))
 
 
 def _of_elements(
@@ -104,6 +108,17 @@ def _inplace(tree: TypedExpr, table: OperatorTable) -> OperatorName | None:
             own = schema.name.inplace_name
             return named[0] if named else own if str(own) in table.functions else None
     return None
+
+
+def _inplace_of_other_name(function: NativeFunction, tree: TypedExpr, table: OperatorTable) -> OperatorName | None:
+    """The in-place variant of the one operator that a formula calls with `self` and, unchanged, other arguments."""
+    written = _inplace(tree, table) if any(name.is_inplace for name, _ in function.autogen) else None
+    if written is None or not isinstance(tree, OperatorCall):
+        return None
+    for _, value in tree.args[1:]:
+        if not isinstance(value, Variable | Literal) or (isinstance(value, Variable) and value.name == "self"):
+            return None
+    return written
 
 
 def _of_results(function: NativeFunction, text: Text, tree: TypedExpr, diagnostics: Diagnostics) -> TypedExpr | None:

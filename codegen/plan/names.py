@@ -31,7 +31,7 @@ WORDS = frozenset((
 # What is made of names: `self_array`, `sin_default_op`, `losses_helpers`, `SinBackward0`.
 _MADE = re.compile(
     r"_(array|array_dtype|composite|edge|edges|gradient|helpers|kernel|kernels|module|needed|op|overloads|sign|fast_path|t)$"
-    r"|^(defined|grad|shared|tangent)_\d+$|^(composite|jvp|record)_|Backward"
+    r"|^(defined|grad|shared|tangent)_\d+$|^(composite|inplace|jvp|record)_|Backward"
 )
 # What the module of operators defines or imports, as far as it is no function of an operator.
 _OF_OPERATORS = frozenset(("LazyNodes", "Operator", "deferred", "dtype", "inference_names"))
@@ -111,4 +111,5 @@ class FunctionNames:
 
 def _made_of(function: str) -> tuple[str, ...]:
     made = (f"{function}_{end}" for end in ("failing", "kernel", "op", "parameters", "fast_path"))
-    return (function, f"composite_{function}", f"jvp_{function}", f"record_{function}", *made)
+    before = (f"{start}_{function}" for start in ("composite", "inplace", "jvp", "record"))
+    return (function, *before, *made)

@@ -50,7 +50,7 @@ class CompositePlan:
     tree: TypedExpr
     text: Text
     lists: tuple[str, ...] = ()  # the arguments for an element of each of which it is
-    inplace: OperatorName | None = None  # the operator that writes these elements, in the place of the one it calls
+    inplace: OperatorName | None = None  # what writes these elements, or is the in-place variant, for the one it calls
 
     @property
     def written(self) -> str:

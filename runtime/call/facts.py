@@ -67,6 +67,7 @@ class OperatorFacts:
             a number.
         out_dtype: which dtypes `out=` may have: any that the result can be cast to, that of the result, or any, in
             which the operator computes then.
+        inplace_formula: what the in-place variant of another name for an operator calls: `acos_` that of `arccos`.
 
     Kernels that are registered at run time stand in `table`, which is None as long as there are none.
     """
@@ -105,9 +106,11 @@ class OperatorFacts:
         numbers_as_tensors: bool = False,
         of_tensors: str | None = None,
         out_dtype: Literal["cast", "exact", "given"] = "exact",
+        inplace_formula: Callable[..., Any] | None = None,
     ) -> None:
         self.schema = schema
         self.is_writing = "!)" in schema  # told without the parser
+        self.inplace_formula = inplace_formula
         self.namespace = namespace
         self.function = function
         self.symbol = function.__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,6 +71,8 @@ def _inplace_name(operator: Operator) -> str:
 
 def _write(operator: Operator, values: list[Any]) -> Tensor:
     target: Tensor = values[0]
+    if operator.inplace_formula is not None and operator.kernels is operator.built_in:
+        return _write_as_other(operator, operator.inplace_formula, values)
     zero_tensors.make_numbers(target)
     values = [target, *map(zero_tensors.as_numbers, values[1:])]
     recorded = is_recorded(operator, values)
@@ -96,6 +98,12 @@ def _write(operator: Operator, values: list[Any]) -> Tensor:
         views.bump_version(target)
     history.give()
     return target
+
+
+def _write_as_other(operator: Operator, formula: Callable[..., Any], values: list[Any]) -> Tensor:
+    """The in-place variant of the operator that this one is another name for, as long as it has no other kernel."""
+    written: Tensor = call_composite(operator, formula, values)
+    return written
 
 
 def is_recorded(operator: Operator, values: Sequence[Any], position: int = 0) -> bool:
@@ -181,6 +189,8 @@ def _hand_over(operator: Operator, values: list[Any]) -> None:
 def _become_view(operator: Operator, values: list[Any]) -> Tensor:
     """Let `self` be the view of itself, over the same memory; that counts as a write."""
     target: Tensor = values[0]
+    if operator.inplace_formula is not None and operator.kernels is operator.built_in:
+        return _write_as_other(operator, operator.inplace_formula, values)
     needs_grad = grad_mode.enabled and target._edge is not None and target._array.dtype.kind not in "biu"
     views.check_inplace(target, needs_grad, one_value=True)
     before = _alias(target)

@@ -41,6 +41,7 @@ class OperatorView:
     kernel: str | None  # what gives it a name
     jvp: FunctionView | None
     composite: FunctionView | None  # the formula that it is
+    inplace: FunctionView | None  # what the in-place variant of another name for an operator calls
     variants: tuple[FunctionView, ...]
     signs: tuple[FunctionView, ...]  # Python signs with this overload's fast path
 
@@ -61,6 +62,7 @@ def operator_view(
         kernel,
         _jvp(operator, printer),
         _composite(operator, printer),
+        _inplace_of_other_name(operator, printer),
         tuple(_variants(operator)),
         tuple(_sign(operator, sign) for sign in signs if sign.function is not None),
     )
@@ -133,6 +135,8 @@ def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     if operator.compute.composite is not None:
         kernels = [(literal(operator.compute.composite.key), f"composite_{operator.python.function}")]
     options: list[str] = [f"kernels={dictionary(kernels)}"]
+    if _is_other_name(operator):
+        options.append(f"inplace_formula=inplace_{operator.python.function}")
     if namespace != BUILT_IN_NAMESPACE:
         options.append(f"namespace={literal(namespace)}")
     names = [parameter.name for parameter in operator.python.parameters]
@@ -213,6 +217,23 @@ def _composite(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView |
         value = call(f"{operator.python.function}_op.results", (value,))
     out.add(f"return {value}")
     return _function(f"composite_{operator.python.function}", signature(operator.python.parameters, None), out)
+
+
+def _is_other_name(operator: OperatorPlan) -> bool:
+    composite = operator.compute.composite
+    return composite is not None and not composite.lists and composite.inplace is not None
+
+
+def _inplace_of_other_name(operator: OperatorPlan, printer: PythonPrinter) -> FunctionView | None:
+    """The call of the other operator's in-place variant."""
+    composite = operator.compute.composite
+    if composite is None or not _is_other_name(operator):
+        return None
+    assert composite.inplace is not None
+    assert isinstance(composite.tree, OperatorCall), "a call has an in-place variant"
+    out = Lines()
+    out.add(f"return {call(printer.function(composite.inplace), printer.arguments(composite.tree))}")
+    return _function(f"inplace_{operator.python.function}", signature(operator.python.parameters, None), out)
 
 
 def _each(composite: CompositePlan, printer: PythonPrinter, out: Lines) -> None:

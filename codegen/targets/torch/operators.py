@@ -228,7 +228,7 @@ class _Writer:
         """The formula over other operators that it is."""
         composite = self.operator.compute.composite
         assert composite is not None
-        if composite.inplace is not None:
+        if composite.lists and composite.inplace is not None:
             raise NotPortable("it writes the elements of lists", composite.text.span())
         out = Lines()
         self._check_dtypes(out)

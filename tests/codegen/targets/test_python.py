@@ -108,7 +108,7 @@ def test_operators(golden: Path, emitted: Callable[..., dict[str, str]], update_
     for node in ast.parse(text).body:
         target = node.targets[0] if isinstance(node, ast.Assign) else node
         name = target.id if isinstance(target, ast.Name) else getattr(target, "name", "")
-        if name.startswith(("f_", "composite_f_", "matmul_sign")):
+        if name.startswith(("f_", "composite_f_", "inplace_f_", "matmul_sign")):
             parts.append(source(text, node))
     compare(golden, parts, update_goldens)
 
