@@ -72,7 +72,7 @@ struct ExtremeElement {
   }
   template <class T>
   static GRADWRIGHT_INLINE T run(const T* in, npy_intp size) {
-    constexpr int lanes = 128 / sizeof(T);
+    constexpr int lanes = 32;  // the compiler makes vectors of as many, and a chain of 16
     T best = start<T>;
     npy_intp i = 0;
     if (size >= lanes) {
@@ -92,27 +92,46 @@ struct ExtremeElement {
   }
 };
 
-// Eight elements that are computed with at once.
+// Elements that are computed with at once: as many as fill a register of AVX2. More go through memory where there are no
+// wider registers, which takes ten times as long.
 template <class T>
-struct Eight {
+struct Register {
+  static constexpr int kLanes = 32 / sizeof(T);
 #if defined(__GNUC__) || defined(__clang__)
-  typedef T Values __attribute__((vector_size(8 * sizeof(T))));
+  typedef T Values __attribute__((vector_size(32)));
   Values values;
-  static GRADWRIGHT_INLINE void load(const T* from, Eight& to) { std::memcpy(&to.values, from, sizeof(Values)); }
-  GRADWRIGHT_INLINE void add(const Eight& other) { values += other.values; }
-  GRADWRIGHT_INLINE void times(const Eight& other) { values *= other.values; }
+  static GRADWRIGHT_INLINE void load(const T* from, Register& to) { std::memcpy(&to.values, from, sizeof(Values)); }
+  GRADWRIGHT_INLINE void add(const Register& other) { values += other.values; }
+  GRADWRIGHT_INLINE void times(const Register& other) { values *= other.values; }
 #else
-  T values[8];
-  static void load(const T* from, Eight& to) { std::memcpy(to.values, from, sizeof to.values); }
-  void add(const Eight& other) {
-    for (int k = 0; k < 8; ++k) values[k] += other.values[k];
+  T values[kLanes];
+  static void load(const T* from, Register& to) { std::memcpy(to.values, from, sizeof to.values); }
+  void add(const Register& other) {
+    for (int k = 0; k < kLanes; ++k) values[k] += other.values[k];
   }
-  void times(const Eight& other) {
-    for (int k = 0; k < 8; ++k) values[k] *= other.values[k];
+  void times(const Register& other) {
+    for (int k = 0; k < kLanes; ++k) values[k] *= other.values[k];
   }
 #endif
+};
+
+// Eight elements, in one register or in two.
+template <class T>
+struct Eight {
+  static constexpr int kLanes = Register<T>::kLanes, kParts = 8 / kLanes;
+  Register<T> parts[kParts];
+  static GRADWRIGHT_INLINE void load(const T* from, Eight& to) {
+    for (int k = 0; k < kParts; ++k) Register<T>::load(from + k * kLanes, to.parts[k]);
+  }
+  GRADWRIGHT_INLINE void add(const Eight& other) {
+    for (int k = 0; k < kParts; ++k) parts[k].add(other.parts[k]);
+  }
+  GRADWRIGHT_INLINE void times(const Eight& other) {
+    for (int k = 0; k < kParts; ++k) parts[k].times(other.parts[k]);
+  }
+  GRADWRIGHT_INLINE T at(int k) const { return parts[k / kLanes].values[k % kLanes]; }
   GRADWRIGHT_INLINE T sum() const {
-    return ((values[0] + values[1]) + (values[2] + values[3])) + ((values[4] + values[5]) + (values[6] + values[7]));
+    return ((at(0) + at(1)) + (at(2) + at(3))) + ((at(4) + at(5)) + (at(6) + at(7)));
   }
 };
 

@@ -101,8 +101,54 @@ struct Mean : Sum {
   }
 };
 
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define GRADWRIGHT_SHUFFLES
+#endif
+#endif
+
+#ifdef GRADWRIGHT_SHUFFLES
+// The product of blocks of dense elements. Neighbours are multiplied first, then these products with their neighbours, so
+// that large and small elements in turn do not overflow.
+struct ProductOfBlocks {
+  static constexpr int kRegisters = 8;
+  template <class T>
+  static constexpr npy_intp kBlock = kRegisters * Register<T>::kLanes;
+  // The products of the neighbours in two registers.
+  template <class T>
+  static GRADWRIGHT_INLINE void join(const Register<T>& a, const Register<T>& b, Register<T>& to) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      to.values = __builtin_shufflevector(a.values, b.values, 0, 2, 8, 10, 4, 6, 12, 14) *
+                  __builtin_shufflevector(a.values, b.values, 1, 3, 9, 11, 5, 7, 13, 15);
+    } else {
+      to.values = __builtin_shufflevector(a.values, b.values, 0, 4, 2, 6) *
+                  __builtin_shufflevector(a.values, b.values, 1, 5, 3, 7);
+    }
+  }
+  template <class T>
+  static GRADWRIGHT_INLINE T run(const T* in, npy_intp blocks) {
+    constexpr int lanes = Register<T>::kLanes;
+    Register<T> total, each[kRegisters];
+    for (int k = 0; k < lanes; ++k) total.values[k] = T(1);
+    for (npy_intp block = 0; block < blocks; ++block, in += kBlock<T>) {
+      for (int k = 0; k < kRegisters; ++k) Register<T>::load(in + lanes * k, each[k]);
+      for (int k = 0; k < 4; ++k) join(each[2 * k], each[2 * k + 1], each[k]);
+      for (int k = 0; k < 2; ++k) join(each[2 * k], each[2 * k + 1], each[k]);
+      join(each[0], each[1], each[0]);
+      total.times(each[0]);
+    }
+    T product = total.values[0];
+    for (int k = 1; k < lanes; ++k) product *= total.values[k];
+    return product;
+  }
+};
+#endif
+
 struct Product {
   static constexpr bool kOneByOne = true;  // each element waits for the one before
+#ifdef GRADWRIGHT_SHUFFLES
+  using Blocks = ProductOfBlocks;
+#endif
   template <class T>
   static T start() {
     return T(1);
@@ -241,6 +287,15 @@ void fold_rows_at_once(const Layout& layout, const T* in, T* out, npy_intp begin
 // that large and small ones in turn do not overflow.
 template <class Fold, class T>
 T fold_row(const T* in, const Axis& axis) {
+  if constexpr (requires { typename Fold::Blocks; }) {
+    using Blocks = typename Fold::Blocks;
+    const npy_intp blocks = axis.size / Blocks::template kBlock<T>;
+    if (axis.in == 1 && blocks > 0) {
+      const npy_intp done = blocks * Blocks::template kBlock<T>;
+      const Axis rest = {axis.size - done, 1, 0};
+      return Fold::rows(run_best<Blocks>(in, blocks), in + done, &rest, 1);
+    }
+  }
   if constexpr (requires { Fold::kOneByOne; }) {
     const npy_intp part = axis.size / kRowsAtOnce;
     if (part >= kRowsAtOnce) {
