@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 CPU: Final = "CPU"
+META: Final = "Meta"
 DEFAULT: Final = "Default"  # in derivatives.yaml: of all backends that have no formulas of their own
 AUTOGRAD: Final = "Autograd"
 COMPOSITE_IMPLICIT: Final = "CompositeImplicitAutograd"

@@ -293,7 +293,7 @@ class OperatorFacts:
         for i, parameter in enumerate(self.signature.parameters):
             if named is not None and parameter.name not in named:
                 continue
-            if parameter.type.startswith(("Tensor", "Scalar")):
+            if parameter.type.startswith(("Tensor", "Scalar")) and not parameter.type.startswith("ScalarType"):
                 positions.append(i)
         return positions
 

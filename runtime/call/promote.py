@@ -105,9 +105,12 @@ def wanted_dtype(operator: Operator, values: Sequence[Any]) -> np.dtype[Any] | N
 def promoted_dtype_of(operator: Operator, values: Sequence[Any]) -> DType:
     """The dtype that the arguments are brought to."""
     assert operator.promotion is not None
-    return promoted_dtype(
-        operator.promotion[0], [values[i] for i in operator.promoted_positions if values[i] is not None]
-    )
+    operands = [each for i in operator.promoted_positions for each in _elements(values[i]) if each is not None]
+    return promoted_dtype(operator.promotion[0], operands)
+
+
+def _elements(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else (value,)
 
 
 def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
@@ -161,9 +164,17 @@ def _promoted(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> l
     numbers = converted_numbers(operator, values, wanted)
     for i in operator.promoted_positions:
         value = values[i]
-        if isinstance(value, Tensor) and value._array.dtype is not wanted:
-            numbers[i] = wrap(converted(value._array, wanted))
+        if isinstance(value, list | tuple):
+            numbers[i] = type(value)([_in_dtype(each, wanted) for each in value])
+        else:
+            numbers[i] = _in_dtype(value, wanted) if isinstance(value, Tensor) else numbers[i]
     return numbers
+
+
+def _in_dtype(value: Any, wanted: np.dtype[Any]) -> Any:
+    if isinstance(value, Tensor) and value._array.dtype is not wanted:
+        return wrap(converted(value._array, wanted))
+    return value
 
 
 def converted_numbers(operator: Operator, values: list[Any], wanted: np.dtype[Any]) -> list[Any]:
@@ -171,7 +182,7 @@ def converted_numbers(operator: Operator, values: list[Any], wanted: np.dtype[An
     numbers = list(values)
     for i in operator.promoted_positions:
         value = values[i]
-        if not isinstance(value, Tensor) and value is not None and is_half(wanted):
+        if not isinstance(value, Tensor | list | tuple) and value is not None and is_half(wanted):
             numbers[i] = element(value, wanted, wraps=True)
     for i, kind in operator.number_positions:
         cut = kind == "cut" and (wanted.kind in "iu" or (type(values[i]) is complex and wanted.kind != "c"))

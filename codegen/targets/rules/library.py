@@ -273,8 +273,16 @@ class Library:
             passed.append(text if in_order else f"{name}={text}")
         return passed
 
-    def _given(self, operator: OperatorPlan, args: Mapping[str, Value]) -> Iterator[str]:
-        """The arguments of a call, by name from the first one on that is left out."""
+    def _given(
+        self, operator: OperatorPlan, args: Mapping[str, Value], named: Callable[[str], str] = python
+    ) -> Iterator[str]:
+        """The arguments of a call, by name from the first one on that is left out.
+
+        Args:
+            operator: that is called.
+            args: by the names of its schema.
+            named: gives what the function calls an argument.
+        """
         in_order = True
         for parameter in operator.python.parameters:
             value = args.get(parameter.name)
@@ -286,7 +294,7 @@ class Library:
                 in_order = False
                 continue
             text = as_list(value, parameter.type)
-            yield text if in_order and not parameter.keyword_only else f"{python(parameter.name)}={text}"
+            yield text if in_order and not parameter.keyword_only else f"{named(parameter.name)}={text}"
 
     def _operator(self, operator: OperatorPlan) -> Item:
         """The function of an operator that has no kernel: an expression over elements, a formula, a function."""

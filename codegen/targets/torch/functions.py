@@ -6,14 +6,14 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from codegen.formula.typed import Conditional, TypedExpr, Variable, VariableKind, is_tensor_like, walk
+from codegen.formula.typed import SCALAR, Conditional, TypedExpr, Variable, VariableKind, is_tensor_like, walk
 from codegen.plan.forward import TangentPlan
 from codegen.plan.kinds import SavedKind
 from codegen.plan.node import EdgePlan, GradientPlan
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.plan.saved import SavedVariable
 from codegen.plan.sharing import shared_parts
-from codegen.schema.types import ListType, OptionalType
+from codegen.schema.types import ListType, OptionalType, base_type
 from codegen.source import Span
 from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
@@ -24,10 +24,11 @@ from codegen.targets.rules.values import NotPortable
 from codegen.targets.rules.wrapping import WIDTH
 from codegen.targets.torch.library import Library
 from codegen.targets.torch.printer import (
+    ONE_OR_ALL,
     TreePrinter,
     annotation,
     argument,
-    arguments_of,
+    arguments_of_entry,
     by_position,
     parameters_of,
 )
@@ -43,6 +44,8 @@ class Names:
         fake: the function that gives empty results.
         expression: the function on Tensors that the kernel calls.
         operation: what is done before and after the kernel's function.
+        out: the function that writes its results.
+        entry_out: the variable with the overload of `torch.ops` that writes results.
         record: what applies the class to the elements of lists.
         applied: what applies the class where no transform is active.
         cls: the class, which `grad_fn` shows with `Backward` behind it.
@@ -55,6 +58,8 @@ class Names:
         self.fake = library.private_name(operator, f"{self.function}_fake")
         self.expression = library.private_name(operator, f"_{self.function}_expression")
         self.operation = library.private_name(operator, f"_{self.function}_operation")
+        self.out = library.private_name(operator, f"{self.function}_out")
+        self.entry_out = library.private_name(operator, f"{self.entry}_out")
         self.applied = library.private_name(operator, f"_apply_{self.function}")
         self.record = library.private_name(operator, f"_record_{self.function}")
         node = operator.autograd.node
@@ -161,7 +166,7 @@ class FunctionWriter:
         operator = self.operator
         out = Lines(2)
         self._take_lists(out)
-        result = call(self.names.entry, arguments_of(operator))
+        result = call(self.names.entry, arguments_of_entry(operator))
         with out.block("with below_autograd():"):
             out.add(f"return tuple({result})" if operator.returns_list else f"return {result}")
         return self._method("forward", self._input_parameters(), "Any", out)
@@ -500,18 +505,38 @@ class FunctionWriter:
         if self.lists or any(each.keyword_only for each in self.parameters):
             called = f"{self.names.cls}.again"
         if batching is not None and batching.rule == "pointwise":
-            out.add(f"return batch_pointwise({called}, in_dims, args)")
+            promoted = self._promoted()
+            parts = [called, "in_dims", "args", *([] if promoted is None else [promoted])]
+            out.add(f"return {call('batch_pointwise', parts)}")
         else:
             random = ", is_random=True" if operator.source.is_random else ""
             out.add(f"return batch_loop({called}, info, in_dims, args{random})")
         text = self._method("vmap", ["info: Any", "in_dims: Any", "*args: Any"], "Any", out)
         return f"{text}\n\n{self._again()}" if called.endswith(".again") else text
 
+    def _promoted(self) -> str | None:
+        """The places of the inputs of the class whose dtypes are brought together; None where one Tensor takes part."""
+        promotion = self.operator.compute.promotion
+        if promotion is None:
+            return None
+        promoted = [
+            each
+            for each in self.parameters
+            if (is_tensor_like(each.type) or base_type(each.type) == SCALAR)
+            and (promotion.arguments is None or each.name in promotion.arguments)
+        ]
+        places = [str(self.fixed.index(argument(each.name))) for each in promoted if not is_list(each)]
+        if any(is_list(each) for each in promoted):
+            places.append(f"*range({len(self.fixed) + len(self.counts)}, len(args))")
+        elif len([each for each in promoted if is_tensor(each)]) < 2:
+            return None
+        return tuple_of(places)
+
     def _again(self) -> str:
         """The operator with the inputs of the class."""
         out = Lines(2)
         self._take_lists(out)
-        result = call(self.names.entry, arguments_of(self.operator))
+        result = call(self.names.entry, arguments_of_entry(self.operator))
         out.add(f"return tuple({result})" if self.operator.returns_list else f"return {result}")
         return f"{STEP}@staticmethod\n{self._method('again', self._input_parameters(), 'Any', out)}"
 
@@ -524,7 +549,7 @@ def record_of(operator: OperatorPlan, names: Names) -> str:
     parts = [*inputs, *(f"len({name} or ())" for name in lists), *(f"*({name} or ())" for name in lists)]
     applied = call(names.applied, parts)
     out.add(f"return list({applied})" if operator.returns_list else f"return {applied}")
-    head = function_head(names.record, parameters_of(operator), "Any")
+    head = function_head(names.record, parameters_of(operator, sized=ONE_OR_ALL), "Any")
     return f"{head}\n{out.text}"
 
 

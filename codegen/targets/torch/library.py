@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Mapping, Sequence
 
 from codegen.bind.call_targets import result_type
@@ -16,19 +17,30 @@ from codegen.targets.rules.library import File, Item, Key, Writers
 from codegen.targets.rules.sources import Origin, Sources
 from codegen.targets.rules.values import Binding, NotPortable, Value, infix
 from codegen.targets.torch.names import ABSENT, entry_of, function_of, is_method, sign_of
+from codegen.targets.torch.printer import argument
 
 MODULES = {File.OPERATORS: "kernels", File.HELPERS: "helpers", File.RULES: "operators"}
 """The modules of the package that is written."""
 
 RESERVED = frozenset((
-    "abs", "all", "any", "applied", "apply_of", "array_of", "batch_loop", "batch_pointwise", "before", "below_autograd",
-    "check_dtypes", "define", "fitted_tangent", "forward_is_active", "helpers", "holds_anywhere", "in_float32",
-    "info_of", "is_complex", "kernels", "len", "library_of", "list", "math", "max", "min", "no_tangents", "np",
-    "operators", "options_of", "outer_tangents", "real_unless", "reals_unless", "records", "register", "run", "sum",
-    "super", "tangent_of", "tensor_of", "torch", "tuple", "type", "values_of", "way_of", "write", "write_out", "zeros",
-    "zip",
+    "abs", "all", "any", "applied", "apply_of", "are_of", "array_of", "as_tuple", "batch_loop", "batch_pointwise",
+    "before", "below_autograd", "check_dtypes", "define", "fitted_tangent", "forward_is_active", "helpers",
+    "holds_anywhere", "in_float32", "info_of", "is_complex", "kernels", "len", "library_of", "list", "math", "max",
+    "min", "no_tangents", "np", "operators", "options_of", "outer_tangents", "real_unless", "reals_unless", "records",
+    "register", "run", "sum", "super", "tangent_of", "tensor_of", "torch", "tuple", "type", "values_of", "way_of",
+    "write", "write_out", "zeros", "zip",
 ))  # fmt: skip
 """Names that functions of operators do not have: what their module calls."""
+
+
+_OF_MODULE = frozenset((
+    *dir(builtins), "Any", "FLOATS", "Function", "GENERAL", "Kernel", "LIBRARY", "NUMBERS", "Operator", "PLAIN",
+    "RECORDED", "Sequence", "Tensor",
+))  # fmt: skip
+"""Other names that the functions of operators do not have in their module; users find them under the schema's."""
+
+FUNCTIONAL = "functional"
+"""Behind the name of an operator that works in place stands the one without effects: `damp_functional`."""
 
 
 class Library(library.Library):
@@ -49,7 +61,10 @@ class Library(library.Library):
         for operator in plan.operators:
             self.own_by_base.setdefault(operator.name.base, []).append(operator)
         self._private: dict[tuple[str, str], str] = {}
-        self._names_of_module = {*self.own_by_base, *map(self.own_name, plan.operators)}
+        self._inplace_names = {
+            self.inplace_name(each) for each in plan.operators if each.python.inplace is not None
+        }  # fmt: skip
+        self._names_of_module = {*self.own_by_base, *map(self.own_name, plan.operators), *self._inplace_names}
         self._signs = {
             operator.name.base: operator
             for operator in reversed(plan.base.operators if plan.base is not None else ())
@@ -64,7 +79,8 @@ class Library(library.Library):
         """
         type = result_type(operator.schema)
         if str(operator.name) in self._own:
-            return Value(call(self.function_name(operator, user), self._given(operator, args)), type)
+            given = [*self._given(operator, args, argument)]
+            return Value(call(self.function_name(operator, user), given), type)
         if str(operator.name) in ABSENT:
             raise NotPortable(f"PyTorch has no operator '{operator.name}'")
         sign = sign_of(self._signs.get(operator.name.base, operator), len(args))
@@ -83,8 +99,22 @@ class Library(library.Library):
     def own_name(self, operator: OperatorPlan) -> str:
         """The name of the function of an operator of the package: without its overload where there is no other one."""
         base, overload = operator.name.base, operator.name.overload
-        name = python(base if len(self.own_by_base.get(base, (operator,))) == 1 else f"{base}_{overload or 'default'}")
-        return f"{name}_" if name in RESERVED else name
+        name = python(f"{base}_{overload or 'default'}" if self._has_overloads(base) else base)
+        taken = RESERVED | _OF_MODULE | self._inplace_names
+        while name in taken or (name != base and name in self.own_by_base):
+            name += "_"
+        return name
+
+    def inplace_name(self, operator: OperatorPlan) -> str:
+        """The name of the function of the variant in place."""
+        inplace = operator.python.inplace
+        assert inplace is not None
+        several = self._has_overloads(operator.name.base)
+        return f"{inplace.base}_{inplace.overload or 'default'}" if several else inplace.base
+
+    def _has_overloads(self, base: str) -> bool:
+        """Whether several operators of the package have a base name."""
+        return len(self.own_by_base.get(base.removesuffix(FUNCTIONAL), self.own_by_base.get(base, ()))) > 1
 
     def private_name(self, operator: OperatorPlan, name: str) -> str:
         """A name beside the function of an operator, which nothing else in the module has: `gaussian_kernel` may be an

@@ -6,22 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from codegen.dispatch_keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, COMPOSITE_KEYS, CPU
+from codegen.dispatch_keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, COMPOSITE_KEYS, CPU, META
 from codegen.formula.typed import DTYPE, SCALAR, Variable, VariableKind, is_tensor_like
 from codegen.plan.elementwise import RequirementPlan
 from codegen.plan.kinds import OperatorKind
-from codegen.plan.operator import OperatorPlan
+from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.python_source import PythonFunction
 from codegen.schema.types import (
     TENSOR,
     Alias,
     Argument,
     FunctionSchema,
+    ListType,
     OperatorName,
     OptionalType,
     Return,
     SchemaKind,
     base_type,
+    required,
 )
 from codegen.source import Span
 from codegen.targets.environment import docstring
@@ -39,11 +41,13 @@ from codegen.targets.torch.functions import (
     record_of,
     tensors_of,
 )
-from codegen.targets.torch.library import Library
+from codegen.targets.torch.library import FUNCTIONAL, Library
 from codegen.targets.torch.printer import (
+    ONE_OR_ALL,
     TreePrinter,
     argument,
     arguments_of,
+    arguments_of_entry,
     by_position,
     parameters_of,
     result_annotation,
@@ -142,6 +146,10 @@ class _Writer:
         """What a kernel of PyTorch's dispatcher can not be made of."""
         operator = self.operator
         place = operator.source.text.span()
+        for each in operator.source.schema.arguments:
+            reason = _unreadable(each)
+            if reason is not None:
+                raise NotPortable(reason, operator.source.text.span(each.start, each.end))
         if operator.kind in (OperatorKind.IMPLICIT, OperatorKind.DECLARED):
             return
         if operator.autograd.keyed_nodes:
@@ -181,18 +189,16 @@ class _Writer:
             if key in COMPOSITE_KEYS:
                 self._composite(key, function)
             elif key != CPU:
-                if key != "Meta":
+                if key != META:
                     self.kernels[key] = self._python(function)
             elif twin is not None:
                 self._twin(twin)
             else:
                 self._arrays(function)
 
-    def _parameters(self) -> list[str]:
-        return parameters_of(self.operator, keywords=not by_position(self.operator))
-
     def _head(self, name: str, returns: str | None = None) -> str:
-        parameters = [each.replace(": Number", ": Any") for each in self._parameters()]
+        parameters = parameters_of(self.operator, keywords=not by_position(self.operator), sized="Any")
+        parameters = [each.replace(": Number", ": Any") for each in parameters]
         return function_head(name, parameters, returns or result_annotation(self.operator))
 
     def _python(self, function: PythonFunction) -> str:
@@ -360,6 +366,9 @@ class _Writer:
         dtypes = [place for place, each in enumerate(parameters) if base_type(each.type) == DTYPE]
         if dtypes and on_arrays and not tensors_of(operator):
             options.append(f"dtype={dtypes[0]}")
+        shapes = dict(compute.implementations).get(META)
+        if on_arrays and shapes is not None and shapes != compute.implementation:
+            options.append(f"shapes={self._python(shapes)}")
         generator = [place for place, each in enumerate(parameters) if str(base_type(each.type)) == "Generator"]
         if generator and on_arrays:
             options.append(f"generator={generator[0]}")
@@ -412,7 +421,7 @@ class _Writer:
         for each in operator.python.parameters:
             if str(base_type(each.type)) == "Generator" or base_type(each.type) == DTYPE:
                 return None
-            if "int[]" in str(each.type).replace("SymInt", "int"):  # kernels get tuples
+            if _is_list_of_numbers(each):  # numbers in it may be promoted
                 return None
         first, *others = required
         conditions = [f"{first}.dtype in FLOATS"]
@@ -436,7 +445,7 @@ class _Writer:
         operator = self.operator
         out = Lines()
         out.add(docstring(str(operator.schema)))
-        parameters = parameters_of(operator)
+        parameters = parameters_of(operator, sized=ONE_OR_ALL)
         returns = result_annotation(operator)
         if operator.python.out is not None and not operator.returns_list:
             parameters += [] if "*" in parameters else ["*"]
@@ -444,14 +453,22 @@ class _Writer:
             names = _out_names(operator)
             given_out = ["out=out"] if len(names) == 1 else [f"{name}=out[{i}]" for i, name in enumerate(names)]
             with out.block("if out is not None:"):
-                written = call(f"{self.names.entry}_out", [*arguments_of(operator), *given_out])
+                written = call(self.names.entry_out, [*arguments_of_entry(operator), *given_out])
                 out.add(f"written: {returns} = {written}")
                 out.add("return written")
-        given = arguments_of(operator)
+        given = arguments_of_entry(operator)
+        lists = [each for each in operator.python.parameters if _is_list_of_numbers(each)]
+        for each in lists:
+            size = [] if each.size is None else [str(each.size)]
+            out.add(f"{argument(each.name)} = {call('as_tuple', [argument(each.name), *size])}")
         if operator.kind is not OperatorKind.DECLARED and tensors_of(operator):
             tensors = ", ".join(tensors_of(operator))
             direct = call(self.names.kernel, arguments_of(operator, keywords=not by_position(operator)))
-            out.add(f"way = way_of({tensors})")
+            typed = [test for each in operator.python.parameters if (test := _type_test(each)) is not None]
+            if typed:  # what is of another type the dispatcher converts or refuses
+                out.add("way = GENERAL")
+            with _when_all(typed, out):
+                out.add(f"way = way_of({tensors})")
             if function is not None:
                 applied = function if function.startswith("_") else self.names.applied
                 in_order = arguments_of(operator, keywords=function.startswith("_"))
@@ -472,17 +489,21 @@ class _Writer:
         parts = [literal(name), f"{{{kernels}}}"]
         parts += [] if function is None else [function]
         parts += [] if self.fake is None else [f"fake={self.fake}"]
+        parts += self._renamed()
         return f"register(LIBRARY, Operator({', '.join(parts)}))"
+
+    def _renamed(self) -> list[str]:
+        """The argument of a registration that says which arguments given by name alone have other names in Python."""
+        named = {each.name: argument(each.name) for each in self.operator.python.parameters if each.keyword_only}
+        pairs = [f"{literal(name)}: {literal(shown)}" for name, shown in named.items() if name != shown]
+        return [f"renamed={{{', '.join(pairs)}}}"] if pairs else []
 
     # -- variants
 
     @property
     def inplace_name(self) -> str:
         """The function of the operator in place."""
-        inplace = self.operator.python.inplace
-        assert inplace is not None
-        several = len(self.library.own_by_base.get(self.operator.name.base, ())) > 1
-        return f"{inplace.base}{inplace.overload or 'default'}" if several else inplace.base
+        return self.library.inplace_name(self.operator)
 
     def _variants(self, definitions: list[str], registrations: list[str]) -> None:
         """The operator in place, and the one with `out`."""
@@ -499,11 +520,15 @@ class _Writer:
             out.add(docstring(str(schema)))
             given = arguments_of(operator)
             if operator.autograd.saves_self:
-                given = ["before(self)" if each == "self" else each for each in given]
+                others = [each for each in tensors_of(operator) if each != "self"]
+                given = [call("before", ["self", *others]) if each == "self" else each for each in given]
             out.add(f"return write(self, {call(self.name, given)})")
-            self.functions.append(f"{function_head(function, parameters_of(operator), 'Tensor')}\n{out.text}")
+            self.functions.append(
+                f"{function_head(function, parameters_of(operator, sized=ONE_OR_ALL), 'Tensor')}\n{out.text}"
+            )
             kernels = f"{{{literal(COMPOSITE_IMPLICIT)}: {function}}}"
-            registrations.append(f"register(LIBRARY, Operator({literal(str(schema.name))}, {kernels}))")
+            parts = [literal(str(schema.name)), kernels, *self._renamed()]
+            registrations.append(f"register(LIBRARY, Operator({', '.join(parts)}))")
         if operator.python.out is not None:
             if operator.returns_list:
                 raise NotPortable("a variant with 'out' for a list", self.operator.source.text.span())
@@ -520,26 +545,70 @@ class _Writer:
                     for i, name in enumerate(outs)
                 ]
                 out.add(f"return {tuple_of(each)}")
-            parameters = parameters_of(operator)
+            parameters = parameters_of(operator, sized=ONE_OR_ALL)
             parameters += [*([] if "*" in parameters else ["*"]), *(f"{each}: Tensor" for each in outs)]
-            name = f"{self.name}_out"
+            name = self.names.out
             self.functions.append(f"{function_head(name, parameters, result_annotation(operator))}\n{out.text}")
             entry = f"torch.ops.{self.namespace}.{schema.name.base}.{schema.name.overload}"
-            self.functions.append(f"{self.names.entry}_out = {entry}")
+            self.functions.append(f"{self.names.entry_out} = {entry}")
             kernels = f"{{{literal(COMPOSITE_IMPLICIT)}: {name}}}"
-            registrations.append(f"register(LIBRARY, Operator({literal(str(schema.name))}, {kernels}))")
+            parts = [literal(str(schema.name)), kernels, *self._renamed()]
+            registrations.append(f"register(LIBRARY, Operator({', '.join(parts)}))")
 
 
 @contextmanager
 def _when_all(conditions: Sequence[str], out: Lines) -> Iterator[None]:
     """`if` all of the conditions hold, over several lines where one would be too long."""
-    if len(out.indent) + len(" and ".join(conditions)) + len("if :") <= WIDTH:
+    if not conditions or len(out.indent) + len(" and ".join(conditions)) + len("if :") <= WIDTH:
         with out.when(conditions):
             yield
         return
     out.add("if (", f"{STEP}{conditions[0]}", *(f"{STEP}and {each}" for each in conditions[1:]))
     with out.block("):"):
         yield
+
+
+def _unreadable(argument: Argument) -> str | None:
+    """Why PyTorch can not read an argument of a schema; None where it can."""
+    base, default = str(base_type(argument.type)), argument.default
+    if base in ("Dimname", "DimVector"):
+        return f"PyTorch's schemas have no type '{base}'"
+    if default is None or default == "None":
+        return None
+    if isinstance(required(argument.type), ListType) and base not in ("int", "SymInt", "float", "bool"):
+        return f"PyTorch's schemas have no default for '{argument.type}': let it be given, or make it optional"
+    if default in ("inf", "-inf", "nan"):
+        return f"PyTorch's schemas have no default '{default}': make the argument optional"
+    return "PyTorch's schemas have no default for 'SymBool'" if base == "SymBool" else None
+
+
+def _is_list_of_numbers(parameter: ParameterPlan) -> bool:
+    """Whether it takes a list of what is no Tensor."""
+    return isinstance(required(parameter.type), ListType) and not is_tensor_like(parameter.type)
+
+
+_PYTHON_TYPES = {
+    "int": "int", "SymInt": "int", "float": "float", "bool": "bool", "SymBool": "bool", "str": "str",
+    "ScalarType": "torch.dtype", "Device": "torch.device", "Layout": "torch.layout",
+    "MemoryFormat": "torch.memory_format", "Generator": "torch.Generator",
+}  # fmt: skip
+"""The class of the values that a kernel gets for a type of schemas."""
+
+
+def _type_test(parameter: ParameterPlan) -> str | None:
+    """The test that an argument has the type that a kernel gets; None for Tensors, which are looked at in any case."""
+    if is_tensor_like(parameter.type):
+        return None
+    name = argument(parameter.name)
+    base = base_type(parameter.type)
+    known = _PYTHON_TYPES.get(str(base))
+    if _is_list_of_numbers(parameter):
+        test = call("are_of", [name, *([known] if known is not None else ["*NUMBERS"])])
+    elif known is not None:
+        test = f"type({name}) is {known}"
+    else:
+        test = f"type({name}) in NUMBERS"
+    return f"({name} is None or {test})" if isinstance(parameter.type, OptionalType) else test
 
 
 def _inplace_schema(operator: OperatorPlan) -> FunctionSchema:
@@ -575,7 +644,7 @@ def _functional(operator: OperatorPlan) -> OperatorPlan:
     written = [argument.name for argument in schema.arguments if argument.is_write]
     if schema.kind is not SchemaKind.INPLACE or operator.kind is not OperatorKind.KERNEL or written != ["self"]:
         return operator
-    name = OperatorName(f"{schema.name.base}functional", schema.name.overload)
+    name = OperatorName(f"{schema.name.base}{FUNCTIONAL}", schema.name.overload)
     positional = tuple(replace(each, alias=None) for each in schema.positional)
     functional = replace(schema, name=name, positional=positional, returns=(Return(None, TENSOR),))
     python_plan = replace(operator.python, inplace=operator.name, inplace_function=operator.python.function)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+
 from codegen.formula.meaning import Meaning
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
@@ -10,10 +12,11 @@ from codegen.formula.typed import (
     Literal,
     OperatorCall,
     TypedExpr,
+    is_tensor_like,
 )
 from codegen.plan.operator import OperatorPlan, ParameterPlan
 from codegen.schema.names import python
-from codegen.schema.types import ListType
+from codegen.schema.types import ListType, base_type
 from codegen.targets.literals import default_value, literal
 from codegen.targets.rules import library, printer
 from codegen.targets.rules.values import Binding, NotPortable, Value
@@ -134,12 +137,17 @@ def by_position(operator: OperatorPlan) -> bool:
     return optional == sorted(optional)
 
 
-def parameters_of(operator: OperatorPlan, keywords: bool = True) -> list[str]:
+ONE_OR_ALL = "{element} | {}"
+"""The annotation of a list for which one number may stand."""
+
+
+def parameters_of(operator: OperatorPlan, keywords: bool = True, sized: str | None = None) -> list[str]:
     """The parameters of an operator's function with their types and defaults.
 
     Args:
         operator: whose schema it is.
         keywords: whether some are given by name alone, as the schema says it.
+        sized: the annotation of lists for which one number may stand, in whose braces stands that of others.
     """
     parts: list[str] = []
     starred = False
@@ -148,14 +156,31 @@ def parameters_of(operator: OperatorPlan, keywords: bool = True) -> list[str]:
             parts.append("*")
             starred = True
         default = "" if parameter.default is None else f" = {default_of(parameter)}"
-        parts.append(f"{argument(parameter.name)}: {annotation(parameter.type)}{default}")
+        type = annotation(parameter.type)
+        if sized is not None and parameter.size is not None and not is_tensor_like(parameter.type):
+            type = sized.format(type, element=annotation(base_type(parameter.type)))
+        parts.append(f"{argument(parameter.name)}: {type}{default}")
     return parts
 
 
 def arguments_of(operator: OperatorPlan, keywords: bool = True) -> list[str]:
-    """The parameters as arguments of a call with the same ones."""
+    """The parameters as arguments of a call of a function that is written, with the same ones."""
     parts = []
     for parameter in operator.python.parameters:
         name = argument(parameter.name)
-        parts.append(f"{python(parameter.name)}={name}" if keywords and parameter.keyword_only else name)
+        parts.append(f"{name}={name}" if keywords and parameter.keyword_only else name)
+    return parts
+
+
+def arguments_of_entry(operator: OperatorPlan) -> list[str]:
+    """The parameters as arguments of a call of the overload in `torch.ops`, which has the names of the schema."""
+    parts = []
+    for parameter in operator.python.parameters:
+        name = argument(parameter.name)
+        if not parameter.keyword_only:
+            parts.append(name)
+        elif keyword.iskeyword(parameter.name):
+            parts.append(f"**{{{literal(parameter.name)}: {name}}}")
+        else:
+            parts.append(f"{parameter.name}={name}")
     return parts

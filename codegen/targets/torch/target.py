@@ -44,7 +44,10 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     yield (
         "__init__.py",
         env.get_template("init.py.j2").render(
-            package=package, names=sorted(public), packets=packets, functions=sorted(public.keys() - packets.keys())
+            package=package,
+            names=sorted(public),
+            packets=packets,
+            functions={each: public[each] for each in sorted(public.keys() - packets.keys())},
         ),
     )
     yield "_support.py", env.get_template("support.py.j2").render()
@@ -92,8 +95,9 @@ _NAMES = {  # where names come from that annotations and calls have
 
 
 def _words(text: str) -> set[str]:
-    """The names in code, without those in comments."""
-    return {word for line in text.split("\n") if not line.lstrip().startswith("#") for word in re.findall(r"\w+", line)}
+    """The names in code that are no attributes, without those in comments."""
+    lines = (line for line in text.split("\n") if not line.lstrip().startswith("#"))
+    return {word for line in lines for word in re.findall(r"(?<![\w.])\w+", line)}
 
 
 def _lines(items: Sequence[Item], text: str) -> list[str]:
@@ -116,11 +120,11 @@ def _support(items: Sequence[Item], text: str) -> list[str]:
 
 
 _SUPPORT = frozenset((
-    "FLOATS", "GENERAL", "Info", "Kernel", "Number", "Operator", "PLAIN", "RECORDED", "applied", "apply_of", "array_of",
-    "batch_loop", "batch_pointwise", "before", "below_autograd", "check_dtypes", "define", "fitted_tangent",
-    "forward_is_active", "holds_anywhere", "in_float32", "info_of", "is_complex", "library_of", "no_tangents",
-    "options_of", "outer_tangents", "real_unless", "reals_unless", "register", "run", "tangent_of", "tensor_of",
-    "values_of", "way_of", "write", "write_out", "zeros",
+    "FLOATS", "GENERAL", "Info", "Kernel", "NUMBERS", "Number", "Operator", "PLAIN", "RECORDED", "applied", "apply_of",
+    "are_of", "array_of", "as_tuple", "batch_loop", "batch_pointwise", "before", "below_autograd", "check_dtypes",
+    "define", "fitted_tangent", "forward_is_active", "holds_anywhere", "in_float32", "info_of", "is_complex",
+    "library_of", "no_tangents", "options_of", "outer_tangents", "real_unless", "reals_unless", "register", "run",
+    "tangent_of", "tensor_of", "values_of", "way_of", "write", "write_out", "zeros",
 ))  # fmt: skip
 """What the module that all packages have gives the others."""
 
@@ -154,8 +158,7 @@ def _public_names(library: Library) -> Iterator[tuple[str, str]]:
         if not several and operators[0].schema.kind is SchemaKind.INPLACE:
             yield base, base
             continue
-        name = library.own_name(operators[0])
-        yield (python(base), f"torch.ops.{namespace}.{base}") if several else (name, name)
+        yield python(base), f"torch.ops.{namespace}.{base}" if several else library.own_name(operators[0])
         inplace = next((each.python.inplace for each in operators if each.python.inplace is not None), None)
         if inplace is not None:
             yield inplace.base, f"torch.ops.{namespace}.{inplace.base}" if several else inplace.base

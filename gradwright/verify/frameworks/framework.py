@@ -16,7 +16,7 @@ import numpy as np
 
 from codegen.inputs import manifest_text
 from gradwright.testing import determined, operator_of
-from gradwright.verify.points import Array, Point, tensors_in
+from gradwright.verify.points import Array, Point, all_tensors, tensors_in
 from gradwright.verify.results import Inapplicable
 from runtime.base.tensor import Tensor
 from runtime.base.types import DType
@@ -111,9 +111,14 @@ class Call:
         self._framework = framework
         self._point = point
         self._operator = framework.operator(operator or point.info.name)
+        self._written = _written(point) if operator is None else frozenset()
         self._hermitian = {id(tensor) for tensor in point.sample.hermitian}
         self._kept = [place for place, each in enumerate(tensors_in([self.wanted()])) if each.requires_grad]
         self.inputs = framework.arrays(point.inputs)
+        # Made here, where no compiler looks at it.
+        varied = {id(each) for each in point.inputs}
+        fixed = [each for each in all_tensors(point.sample) if id(each) not in varied]
+        self._fixed = {id(each): framework.array(numbers(each)) for each in fixed}
 
     def wanted(self) -> Any:
         """What the runtime gives.
@@ -132,8 +137,9 @@ class Call:
         return tuple(results[place] for place in self._kept)
 
     def results(self, inputs: Sequence[Any]) -> list[Any]:
-        """All results that are arrays."""
+        """All results that are arrays; what the operator writes is a copy."""
         args, kwargs = self.arguments(inputs)
+        args = [each.clone() if place in self._written else each for place, each in enumerate(args)]
         out = determined(self._point.info, self._operator(*args, **kwargs))
         return self._flat(out)
 
@@ -144,9 +150,7 @@ class Call:
 
         def converted(value: Any) -> Any:
             if isinstance(value, Tensor):
-                new = inputs_by_id.get(id(value))
-                if new is None:
-                    new = self._framework.array(numbers(value))
+                new: Any = inputs_by_id.get(id(value), self._fixed.get(id(value)))
                 return (new + new.mT.conj()) / 2 if id(value) in self._hermitian else new
             if isinstance(value, list | tuple):
                 return [converted(each) for each in value]
@@ -158,6 +162,11 @@ class Call:
         if isinstance(value, list | tuple):
             return [each for item in value for each in self._flat(item)]
         return [value] if self._framework.is_array(value) else []
+
+
+def _written(point: Point) -> frozenset[int]:
+    """The places of the arguments that an operator with a kernel that works in place writes."""
+    return frozenset(operator_of(point.info).targets) if "!)" in point.info.schema else frozenset()
 
 
 def numbers(tensor: Tensor) -> Array:

@@ -17,10 +17,20 @@ from gradwright.testing import operator_of
 from gradwright.verify import batching
 from gradwright.verify.first_order import tangents_of
 from gradwright.verify.frameworks.framework import Call, Framework, numbers
-from gradwright.verify.points import HALVES, Array, Point, array, assert_close, assert_number, tensors_in
+from gradwright.verify.points import (
+    HALVES,
+    Array,
+    Point,
+    all_tensors,
+    array,
+    assert_close,
+    assert_number,
+    tensors_in,
+)
 from gradwright.verify.results import Inapplicable, Refuted, Undecided
 from runtime import ops
 from runtime.base.tensor import Tensor
+from runtime.base.types import DType
 
 if TYPE_CHECKING:
     from gradwright.verify.frameworks.pytorch import PyTorch
@@ -53,9 +63,18 @@ def returns(framework: Framework, point: Point) -> None:
     results = call.results(call.inputs)
     if len(results) != len(wanted):
         raise Refuted(f"{len(results)} results instead of {len(wanted)}")
+    by_default = _is_by_default(point)
     for place, (one, other) in enumerate(zip(results, wanted, strict=True)):
         what = f"result {place}" if len(wanted) > 1 else "result"
-        _same(framework, one, other, what, of_integers=point.dtype in ("int64", "bool"))
+        _same(framework, one, other, what, by_default=by_default)
+
+
+def _is_by_default(point: Point) -> bool:
+    """Whether floats that come out are of the default dtype: from integers or from nothing, where none is asked for."""
+    given = (*point.sample.args, *point.sample.kwargs.values())
+    if any(isinstance(each, DType) for each in given):
+        return False
+    return point.dtype in ("int64", "bool") or not all_tensors(point.sample)
 
 
 def gradient(framework: Framework, point: Point) -> None:
@@ -249,7 +268,9 @@ def compiled(framework: Framework, point: Point) -> None:
 def registered(framework: PyTorch, point: Point) -> None:
     """PyTorch's own tests of the registration: the schema, autograd, Tensors without data, the compiler."""
     call = Call(framework, point)
-    args, kwargs = call.arguments([each.detach().requires_grad_() for each in call.inputs])
+    # A leaf that requires grad can not be written.
+    with_gradients = (point.info.differentiable or point.info.composite) and "!)" not in point.info.schema
+    args, kwargs = call.arguments([each.detach().requires_grad_(with_gradients) for each in call.inputs])
     try:
         framework.check_registration(point.info.name, args, kwargs)
     except Exception as error:  # of many classes
@@ -288,12 +309,12 @@ def out(framework: PyTorch, point: Point) -> None:
 
 
 def _same(
-    framework: Framework, one: Any, other: Tensor, what: str, argument: str | None = None, of_integers: bool = False
+    framework: Framework, one: Any, other: Tensor, what: str, argument: str | None = None, by_default: bool = False
 ) -> None:
     """Values, shape and dtype."""
     name = framework.dtype_name(one)
     dtype = other.dtype.name
-    if of_integers and other.dtype.is_floating_point:
+    if by_default and other.dtype.is_floating_point:
         dtype = framework.default_dtype
     if name != dtype or tuple(one.shape) != tuple(other.shape):
         raise Refuted(

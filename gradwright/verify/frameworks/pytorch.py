@@ -9,7 +9,10 @@ import torch
 
 from gradwright.verify.frameworks.framework import Framework, Function, Pullback
 from gradwright.verify.points import Array
+from gradwright.verify.results import Undecided
 
+# What an operator without forward formula says, be it one of the package or one of PyTorch.
+_NO_FORWARD = "Trying to use forward AD with"
 _HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -62,7 +65,12 @@ class PyTorch(Framework):
         return results, pullback
 
     def jvp(self, function: Function, inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Sequence[Any]]:
-        results: tuple[Any, Sequence[Any]] = torch.func.jvp(function, tuple(inputs), tuple(tangents))
+        try:
+            results: tuple[Any, Sequence[Any]] = torch.func.jvp(function, tuple(inputs), tuple(tangents))
+        except NotImplementedError as error:
+            if _NO_FORWARD in str(error):
+                raise Undecided("no formula gives tangents of what it calls") from error
+            raise
         return results
 
     def vmap(self, function: Function, in_dims: Sequence[int | None]) -> Function:

@@ -89,7 +89,11 @@ def _promote(operator: Operator, values: list[Any], changed: list[Any], written:
     An element without dimensions counts less than one with some, and in the batch both have some.
     """
     wanted = common_dtype(
-        [values[position] for position in operator.promoted_positions if values[position] is not None]
+        [
+            values[position]
+            for position in operator.promoted_positions
+            if not isinstance(values[position], list | tuple | None)
+        ]
     )
     for position in operator.promoted_positions:
         tensor = changed[position]

@@ -68,7 +68,9 @@ _apply_damp_functional = applied(Damp, damp_functional_kernel)
 
 def damp_functional(self: Tensor, factor: float = 0.5) -> Tensor:
     """damp_functional(Tensor self, float factor=0.5) -> Tensor"""
-    way = way_of(self)
+    way = GENERAL
+    if type(factor) is float:
+        way = way_of(self)
     if way == RECORDED:
         recorded: Tensor = _apply_damp_functional(self, factor)
         return recorded

@@ -87,7 +87,7 @@ class Hypot3(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        return batch_pointwise(_hypot3, in_dims, args)
+        return batch_pointwise(_hypot3, in_dims, args, (0, 1, 2))
 
 
 _apply_hypot3 = applied(Hypot3, hypot3_kernel)

@@ -97,7 +97,9 @@ _apply_soft = applied(Soft, soft_kernel)
 
 def soft(self: Tensor, slope: Number = 0.01) -> Tensor:
     """soft(Tensor self, Scalar slope=0.01) -> Tensor"""
-    way = way_of(self)
+    way = GENERAL
+    if type(slope) in NUMBERS:
+        way = way_of(self)
     if way == RECORDED:
         recorded: Tensor = _apply_soft(self, slope)
         return recorded

@@ -73,7 +73,9 @@ def squareplus(self: Tensor, b: Number = 4, *, out: Tensor | None = None) -> Ten
     if out is not None:
         written: Tensor = _squareplus_out(self, b, out=out)
         return written
-    way = way_of(self)
+    way = GENERAL
+    if type(b) in NUMBERS:
+        way = way_of(self)
     if way == RECORDED:
         recorded: Tensor = _apply_squareplus(self, b)
         return recorded

@@ -75,7 +75,7 @@ class ToPolar(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        return batch_pointwise(_to_polar, in_dims, args)
+        return batch_pointwise(_to_polar, in_dims, args, (0, 1))
 
 
 _apply_to_polar = applied(ToPolar, to_polar_kernel)

@@ -66,7 +66,7 @@ class Turn(Function):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
-        return batch_pointwise(_turn, in_dims, args)
+        return batch_pointwise(_turn, in_dims, args, (0, 1))
 
 
 _apply_turn = applied(Turn, turn_kernel)

@@ -62,7 +62,9 @@ def _record_weave(tensors: Sequence[Tensor], *, scale: float = 1.0) -> Any:
 
 def weave(tensors: Sequence[Tensor], *, scale: float = 1.0) -> Tensor:
     """weave(Tensor[] tensors, *, float scale=1.0) -> Tensor"""
-    way = way_of(*tensors)
+    way = GENERAL
+    if type(scale) is float:
+        way = way_of(*tensors)
     if way == RECORDED:
         recorded: Tensor = _record_weave(tensors, scale=scale)
         return recorded
