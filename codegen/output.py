@@ -20,6 +20,7 @@ from codegen.writing import text_of, write_text
 
 # Beside the output of a package: what is known of the rules that it was made from (`codegen/commands/proofs.py`).
 PROOFS = "proofs.txt"
+_OF_EARLIER_VERSIONS = ("refuted.txt",)  # which no manifest listed
 
 
 def input_hash(paths: Iterable[Path]) -> str:
@@ -103,10 +104,38 @@ def source_hash(paths: Paths, target: str) -> str:
 
 
 def stale_files(files: Collection[str], output: Path) -> list[str]:
-    """Files of an earlier generation that this one, which makes `files`, does not make."""
-    kinds = (".py", ".pyi", ".json", ".cpp", ".hpp", ".txt")
-    present = (path.name for path in output.glob("*") if path.is_file() and path.suffix in kinds)
-    return sorted(name for name in present if name not in (*files, MANIFEST, PROOFS))
+    """Files that an earlier generation has listed, and that this one, which makes `files`, does not make.
+
+    What it has not listed is by hand, and stays.
+    """
+    listed = (*_listed(output), *_OF_EARLIER_VERSIONS)
+    return sorted(name for name in listed if name not in files and (output / name).is_file())
+
+
+def in_the_way(files: Mapping[str, str], output: Path) -> list[Path]:
+    """What lies where a package for a framework is to be written, is another text, and no generation has written it.
+
+    Args:
+        files: of the package, with their texts.
+        output: its folder.
+    """
+    module = output.with_suffix(".py")  # which nobody could import beside a package of its name
+    written = _listed(output) if (output / MANIFEST).exists() else ()
+    others = [
+        output / name
+        for name, text in files.items()
+        if name not in written and name != MANIFEST and text_of(output / name) not in (None, text)
+    ]
+    return [*([module] if module.exists() else []), *others]
+
+
+def _listed(output: Path) -> Collection[str]:
+    """The files that a manifest lists."""
+    try:
+        files = json.loads((output / MANIFEST).read_text(encoding="utf-8")).get("files", {})
+    except (OSError, ValueError, AttributeError):
+        return ()
+    return files if isinstance(files, dict) else ()
 
 
 def _sources(paths: Paths, target: str) -> Iterator[Path]:

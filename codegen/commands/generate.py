@@ -16,8 +16,9 @@ from codegen import output
 from codegen.commands import proofs
 from codegen.commands.chosen import add_files, add_json, chosen_paths, refuse_frameworks
 from codegen.commands.process import ERRORS, OK, program
+from codegen.inputs import MANIFEST
 from codegen.paths import Paths
-from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, TARGETS
+from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, FRAMEWORKS, TARGETS
 
 if TYPE_CHECKING:
     from codegen.pipeline import Result
@@ -64,6 +65,14 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     in_package = paths.namespace != BUILT_IN_NAMESPACE
     targets = dict.fromkeys(arguments.target or ((*TARGETS[:1], *paths.targets) if in_package else TARGETS))
     refuse_frameworks(targets, paths, parser)
+    for target in FRAMEWORKS if in_package else ():
+        folder = paths.for_target(target).output
+        if target not in paths.targets and (folder / MANIFEST).exists():
+            print(
+                f"note: {paths.shown(folder)} was written for the target '{target}', which the table does not name "
+                "any more: it stays as it was; delete it",
+                file=sys.stderr,
+            )
     if arguments.check or arguments.json:
         return generate(arguments, paths, tuple(targets), started)
     return generate_changed(arguments, paths, tuple(targets), started)
@@ -101,6 +110,20 @@ def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str]
         return ERRORS
     if arguments.check:
         return _check(emitted, result, paths, arguments)
+    present = [
+        each
+        for target, (place, files) in zip(targets, emitted, strict=True)
+        if target in FRAMEWORKS
+        for each in output.in_the_way(files, place.output)
+    ]
+    if present:
+        for each in present:
+            shown = paths.shown(each)
+            print(
+                f"error: {shown} is not the generator's, and what a target writes would take its place", file=sys.stderr
+            )
+        print("nothing was written: move it away, or leave the target out", file=sys.stderr)
+        return ERRORS
     # Python last: its manifest is what the runtime trusts.
     written = sum(output.write(files, place.output) for place, files in reversed(emitted))
     if arguments.json:
