@@ -28,6 +28,7 @@ class Code(Enum):
     TAKEN = "GW012"
     NO_FUNCTION = "GW013"
     KERNEL_PARAMETERS = "GW014"
+    NOT_PORTABLE = "GW015"
     # Operators.
     SIGNATURE = "GW020"
     DUPLICATE_ENTRY = "GW021"

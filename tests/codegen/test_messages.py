@@ -26,6 +26,7 @@ from codegen.python_source import SourcePart
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.rules.table import report
 from codegen.source import Diagnostic, Diagnostics
+from codegen.targets.target import TargetError
 from support.documents import ROOT
 
 DOCUMENT = ROOT / "docs" / "reports" / "messages.md"
@@ -75,6 +76,12 @@ def messages(page: Page, text: str, folder: Path) -> list[Diagnostic]:
             proofs.keep(proven["cells"], result.plan.rules or {}, paths)
             return proofs.findings(result, paths).items
         return refuted(proven["cells"], paths).items
+    if page.code is Code.NOT_PORTABLE and result.plan is not None:
+        try:
+            for target in paths.targets:
+                pipeline.emit(paths, result.plan, target)
+        except TargetError as error:
+            return error.diagnostics.items
     reported = [] if result.checked is None else report(result.resolved, result.checked)
     found = result.diagnostics.items or result.findings.items  # findings are shown where there are no errors
     return [*found, *(item for part in reported for item in part.findings)]

@@ -97,7 +97,7 @@ def _written(operators: Sequence[OperatorPlan], library: Library) -> Sequence[It
         except NotPortable as error:
             place = error.place or operator.source.text.span()
             diagnostics.error(
-                Code.NO_FUNCTION, place, f"'{operator.name}' can not be written for {_SHOWN}: {error.reason}"
+                Code.NOT_PORTABLE, place, f"'{operator.name}' can not be written for {_SHOWN}: {error.reason}"
             )
         else:
             items.append(item)

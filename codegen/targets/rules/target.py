@@ -76,7 +76,7 @@ def _refuse(covered: Sequence[Coverage]) -> None:
     for each in covered:
         if each.missing is not None:
             diagnostics.error(
-                Code.NO_FUNCTION,
+                Code.NOT_PORTABLE,
                 each.missing.place or each.operator.source.text.span(),
                 f"'{each.operator.name}' can not be written as rules: {each.missing.reason}",
             )

@@ -181,7 +181,7 @@ def _sections(plan: Plan, paths: Paths, operators: Sequence[OperatorPlan]) -> tu
             message = f"'{operator.name}' can not be written for PyTorch: {error.reason}"
             inner = error.__cause__.place if isinstance(error.__cause__, NotPortable) else None
             notes = () if inner is None or inner == place else ((inner, "here"),)
-            diagnostics.error(Code.NO_FUNCTION, place, message, notes=notes)
+            diagnostics.error(Code.NOT_PORTABLE, place, message, notes=notes)
     if diagnostics:
         raise TargetError(diagnostics)
     return library, sections
