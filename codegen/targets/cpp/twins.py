@@ -80,19 +80,22 @@ def _taken(plan: Plan, is_own: Callable[[PythonFunction], bool]) -> Taken:
         space: {} for space in (KERNELS, WRITERS, COMPOSITES, HELPERS)
     }
 
-    def add(space: str, function: PythonFunction, name: str = "") -> None:
+    def add(space: str, function: PythonFunction, arguments: int = 0, name: str = "") -> None:
         if is_own(function):
-            taken[space].setdefault(name or function.name, []).append((_operands(function), function))
+            count = arguments if function.takes_rest else _operands(function)
+            taken[space].setdefault(name or function.name, []).append((count, function))
 
     for operator in plan.operators:
         compute = operator.compute
+        is_kernel = operator.kind is OperatorKind.KERNEL
+        count = len(operator.source.kernel_parameters if is_kernel else operator.schema.arguments)
         for _, function in compute.implementations:
-            add(KERNELS if operator.kind is OperatorKind.KERNEL else COMPOSITES, function)
+            add(KERNELS if is_kernel else COMPOSITES, function, count)
             if compute.written is not None:
-                add(WRITERS, function)
+                add(WRITERS, function, count)
         if compute.elementwise is not None:  # the kernel that is made of it has a longer name
             for space in (KERNELS, WRITERS):
-                add(space, compute.implementation, operator.name.base)
+                add(space, compute.implementation, name=operator.name.base)
     for helper in plan.helpers:
         if helper.function is not None:
             add(HELPERS, helper.function)
@@ -107,8 +110,7 @@ def _check_operands(row: Row, known: Sequence[tuple[int | None, PythonFunction]]
     if row.operands in (count for count, _ in known):
         return
     count, function = known[0]
-    shown = f"{row.name}({', '.join(parameter.name for parameter in function.parameters or ())})"
-    message = f"'{row.name}' has {counted(row.operands, 'operand')}, and '{shown}' in Python {count}"
+    message = f"'{row.name}' has {counted(row.operands, 'operand')}, and '{function.signature}' in Python {count}"
     note = ((function.span, f"'{row.name}' is defined here"),)
     diagnostics.error(Code.KERNEL_PARAMETERS, row.span, message, row_text(row.name, count or 0, *row.facts), note)
 
