@@ -103,11 +103,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
                 parser.error(str(error))
             return _carry_out(arguments, made.paths, chosen, of_others=True)
     is_current = output.unchanged(paths, "python") is not None
-    is_generated = (paths.output / "registry.py").is_file()
-    if not is_generated or (not is_current and (arguments.unproven or arguments.update_ledger)):
-        print(f"error: {paths.shown(paths.output)} is not what the YAML gives", file=sys.stderr)
-        print(f"run: {shlex.join(program())}", file=sys.stderr)
-        return ERRORS
+    if not is_current and (arguments.unproven or arguments.update_ledger):
+        return _stale(paths)
     if arguments.target is not None and not _has_target(arguments.target, paths):
         return ERRORS
     rules = output.rules(paths) if is_current and arguments.target is None else {}
@@ -123,7 +120,16 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if selection is not None and not names:
         _keep(_NOTHING, arguments, paths)
         return OK
+    if not (paths.output / "registry.py").is_file():
+        return _stale(paths)
     return _carry_out(arguments, paths, names, of_others=False, rules=rules)
+
+
+def _stale(paths: Paths) -> int:
+    """Say that the output is older than the YAML; the exit status."""
+    print(f"error: {paths.shown(paths.output)} is not what the YAML gives", file=sys.stderr)
+    print(f"run: {shlex.join(program())}", file=sys.stderr)
+    return ERRORS
 
 
 def _has_target(target: str, paths: Paths) -> bool:
@@ -135,8 +141,7 @@ def _has_target(target: str, paths: Paths) -> bool:
             file=sys.stderr,
         )
     elif output.unchanged(paths.for_target(target), target) is None:
-        print(f"error: {paths.shown(paths.for_target(target).output)} is not what the YAML gives", file=sys.stderr)
-        print(f"run: {shlex.join(program())}", file=sys.stderr)
+        _stale(paths.for_target(target))
     elif importlib.util.find_spec(target) is None:
         print(f"error: {target} is not installed", file=sys.stderr)
     else:

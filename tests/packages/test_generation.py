@@ -301,7 +301,7 @@ def test_of_the_base_only_what_is_asked_for_is_bound(project: Project, monkeypat
 def test_a_base_of_none_has_no_operators_but_the_packages(project: Project) -> None:
     project.configure('base = "none"')
     assert messages(result_of(project)) == [
-        "mylib/derivatives.yaml:4:30: '*' on Tensors needs an operator with 'sign: self * other'"
+        "mylib/derivatives.yaml:4:30: '*' on Tensors needs an operator with 'python_operator: self * other'"
     ]
 
 

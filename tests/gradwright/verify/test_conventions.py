@@ -39,7 +39,7 @@ def test_without_the_key_it_is_refuted() -> None:
 def test_a_convention_that_is_the_derivative_is_an_error() -> None:
     cell = cells_of("sin", convention="none")["gradient"]
     assert cell.status is Status.REFUTED
-    assert "its 'convention' says that they are not: none" in cell.failures[0].message
+    assert "its 'not_a_derivative_because' says that they are not: none" in cell.failures[0].message
 
 
 def test_the_ledger_keeps_conventions(tmp_path: Path) -> None:

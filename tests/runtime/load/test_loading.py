@@ -438,7 +438,7 @@ def test_the_collector_is_as_it_was() -> None:
 def copy(tmp_path: Path) -> Path:
     for name in ("codegen", "runtime", "gradwright", "generated", "templates"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("native_functions.yaml", "derivatives.yaml"):
+    for name in ("native_functions.yaml", "derivatives.yaml", "samples.yaml"):
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
