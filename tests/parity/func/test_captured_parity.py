@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -60,3 +61,69 @@ def test_writes(name: str) -> None:
     }
     assert sum(bool(both[1][0]) for both in found.values()) > 25
     assert {statement: both for statement, both in found.items() if both[0] != both[1]} == {}
+
+
+class _Holder:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def write(self, x: Any) -> None:
+        self.value.add_(x)
+
+
+_KEPT: dict[str, Any] = {}
+
+
+def _write_kept(x: Any) -> None:
+    _KEPT["c"].add_(x)
+
+
+# What a function may reach a Tensor `c` by, and write `x` to it.
+WAYS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "dict in a closure": lambda c: (lambda held: lambda x: held["c"].add_(x))({"c": c}),
+    "list in a closure": lambda c: (lambda held: lambda x: held[0][0].add_(x))([[c]]),
+    "object": lambda c: (lambda holder: lambda x: holder.write(x))(_Holder(c)),
+    "method": lambda c: _Holder(c).write,
+    "partial": lambda c: functools.partial(lambda c, x: c.add_(x), c),
+    "function of a function": lambda c: (lambda inner: lambda x: inner(x))(lambda x: c.add_(x)),
+    "name of the module": lambda c: lambda x: _write_kept(x),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["grad", "jvp"])
+def test_writes_to_what_is_reached_otherwise(name: str, way: str) -> None:
+    for library in (gradwright, torch):
+        c, x = library.tensor([1.0, 2.0, 3.0]), library.tensor([4.0, 5.0, 6.0])
+        _KEPT["c"] = c
+        write = WAYS[way](c)
+        with pytest.raises(
+            RuntimeError, match=r"in-place operation \(aten::add_\.Tensor\) that would mutate a captured"
+        ):
+            TRANSFORMS[name](library.func, functools.partial(_write_and_sum, write), x)
+        assert c.tolist() == [1, 2, 3]
+        assert c.grad_fn is None
+        assert not c.requires_grad
+        c.add_(1)  # it may be written again
+
+
+def _write_and_sum(write: Callable[[Any], Any], x: Any) -> Any:
+    write(x)
+    return (x * x).sum()
+
+
+def test_where_pytorch_writes_and_loses_a_gradient() -> None:
+    """Lists of Tensors are not looked at there, and neither is memory that the argument and `out` share."""
+    c, x = torch.zeros(2), torch.ones(2)
+    assert torch.func.grad(lambda x: (torch._foreach_add_([c], [2 * x]), (c * x).sum())[1])(x).tolist() == [2, 2]  # 4 x
+    c = torch.ones(2, 2)
+    torch.func.grad(lambda x: (torch.sum(c, 0, out=c[0]), x.sum())[1])(x)
+    assert c.tolist() == [[1, 1], [1, 1]]  # the first row is written while it is read: it should be 2
+    c, x = gradwright.zeros(2), gradwright.ones(2)
+    with pytest.raises(RuntimeError, match="would mutate a captured Tensor"):
+        gradwright.func.grad(lambda x: (gradwright._foreach_add_([c], [2 * x]), (c * x).sum())[1])(x)
+    c = gradwright.ones(2, 2)
+    for run in (lambda f, x: f(x), lambda f, x: gradwright.func.grad(f)(x)):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            run(lambda x: (gradwright.sum(c, 0, out=c[0]), x.sum())[1], x)
+    assert c.tolist() == [[1, 1], [1, 1]]
