@@ -112,9 +112,9 @@ def test_signatures() -> None:
 
 
 def test_help_shows_them() -> None:
-    for value, name in ((gradwright.tanh, "tanh"), (Tensor.tanh, "tanh_default")):
+    for value in (gradwright.tanh, Tensor.tanh):
         text = pydoc.plain(pydoc.render_doc(value))
-        assert f"\n{name}(self, *, out=None)\n    tanh(Tensor self) -> Tensor\n" in text
+        assert "\ntanh(self, *, out=None)\n    tanh(Tensor self) -> Tensor\n" in text
         assert "tensor([ 0.9603,  0.3969, -0.8005])" in text
 
 

@@ -78,7 +78,7 @@ def install_methods(methods: Mapping[str, Any], signs: bool = False) -> None:
     for name, function in methods.items():
         if name in ("__eq__", "__ne__") or name not in kept:
             if getattr(function, "__name__", name) == f"{name}_default":  # an overload without others is the method
-                function.__name__ = function.__qualname__ = name
+                function.__name__ = name  # and it is pickled by the qualified name that it has
             setattr(Tensor, name, function)
 
 
