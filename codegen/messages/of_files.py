@@ -130,9 +130,9 @@ PAGES = (
     Page(
         Code.NOT_PORTABLE, "An operator can not be written for one of the targets",
         "The targets 'rules', 'torch' and 'jax' write operators for libraries that know nothing of Gradwright. A "
-        "formula, helper or kernel of this operator uses what the library has not: the message names it, and its "
-        "place. Write it another way (docs/frameworks.md and docs/torch.md say what there is), or leave the target out "
-        "of 'targets' in pyproject.toml. Nothing is written meanwhile, and nothing is left out in silence.",
+        "formula, helper or kernel of this operator uses what the library has not: the message names it, and where. "
+        "Write it another way (docs/frameworks.md and docs/torch.md say what there is), or leave the target out of "
+        "'targets' in pyproject.toml. Nothing is written meanwhile, and nothing is left out in silence.",
         HELPERS,
         "import scipy.special\n\nfrom gradwright import Tensor\n\n\ndef doubled(grad: Tensor) -> Tensor:\n"
         "    return grad * float(scipy.special.gamma(3.0))\n",

@@ -12,6 +12,11 @@ from codegen.schema.names import python
 from codegen.source import Diagnostics, ParseError
 from codegen.words import did_you_mean
 
+_NAMES = frozenset(("inf", "nan"))
+_DTYPES = frozenset((
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "complex128",
+))  # fmt: skip
 _MAKERS = frozenset(("T", "D", "I", "B", "P", "V", "C", "dtype", "float"))
 
 
@@ -38,7 +43,11 @@ def check_samples(checked: Checked, diagnostics: Diagnostics) -> None:
                         sample.span(), f"'{function.name}' has no argument '{keyword_.arg}'",
                         did_you_mean(str(keyword_.arg), keywords),
                     )  # fmt: skip
+            functions = {id(node.func) for node in parts_of(call) if isinstance(node, ast.Call)}
             for node in parts_of(call):
+                if isinstance(node, ast.Name) and id(node) not in functions and node.id not in _NAMES:
+                    hint = f'a dtype is written dtype("{node.id}")' if node.id in _DTYPES else "quote what is a text"
+                    diagnostics.error(Code.SAMPLE, sample.span(), f"samples know no '{node.id}'", hint=hint)
                 if isinstance(node, ast.Call) and node is not call:
                     maker = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
                     if maker not in _MAKERS:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from codegen.dispatch_keys import CPU
-from codegen.formula.typed import DTYPE, INT, SCALAR, TENSOR, is_tensor_like
+from codegen.formula.typed import DTYPE, SCALAR, TENSOR, is_tensor_like
 from codegen.plan.documentation import about
 from codegen.plan.elementwise import RequirementPlan
 from codegen.plan.node import shown_yaml
@@ -32,6 +32,7 @@ from codegen.words import COMMON_KINDS, PromotionKind
 _STATICS = frozenset(("int", "SymInt", "float", "bool", "SymBool", "str", "Scalar", "ScalarType"))
 _IMPORTED = ("functools", "jax", "jnp")  # by the module of the functions, besides what is reserved
 _IN_CALLED = frozenset(("jax", "isinstance", "int"))  # what the function that is called uses besides what is shared
+_KIND_OF = {"SymInt": "int", "SymBool": "bool"}  # what `as_static` calls a type of schemas
 _WIDTH = 110  # of the lines of a docstring
 _KINDS = {PromotionKind.INT_TO_FLOAT: "int_to_float", PromotionKind.BOOL_TO_INT: "bool_to_int"}
 
@@ -165,15 +166,13 @@ class _Writer:
         name, type = _name(parameter), parameter.type
         if not is_tensor_like(type):
             if base_type(type) == DTYPE:
-                out.add(f"{name} = as_dtype({name})")
+                out.add(f"{name} = {self._dtype(name)}")
                 return
-            value = call("as_static", [literal(name), name])
-            if isinstance(required(type), ListType) and parameter.size:  # one number stands for all of them
-                element = base_type(type)
-                if element == INT:
-                    out.add(f"{name} = ({name},) * {parameter.size} if isinstance({name}, int) else {value}")
-                    return
-            out.add(f"{name} = {value}")
+            kind = _KIND_OF.get(str(base_type(type)), str(base_type(type)))
+            kind += "[]" if isinstance(required(type), ListType) else ""
+            kind += "?" if isinstance(type, OptionalType) else ""
+            size = [] if parameter.size is None else [str(parameter.size)]  # one number stands for all of them
+            out.add(f"{name} = {call('as_static', [literal(name), name, literal(kind), *size])}")
             return
         if isinstance(required(type), ListType):
             function = "as_arrays"
@@ -183,6 +182,21 @@ class _Writer:
         else:
             function = "as_optional_array" if isinstance(type, OptionalType) else "as_array"
         out.add(f"{name} = {call(function, [literal(name), name])}")
+
+    def _dtype(self, name: str) -> str:
+        """The element type that is asked for; of what is made of nothing there is always one."""
+        if self.tensors:
+            return call("as_dtype", [name])
+        promotion = self.operator.compute.promotion
+        if promotion is None:
+            return call("default_dtype", [name])
+        named = promotion.arguments
+        numbers = [
+            _name(each)
+            for each in self.parameters
+            if required(each.type) == SCALAR and (named is None or each.name in named)
+        ]
+        return call("default_dtype", [name, literal(_KINDS.get(promotion.kind, "default")), tuple_of(numbers)])
 
     def _promoted(self, out: Lines) -> None:
         promotion = self.operator.compute.promotion
