@@ -118,8 +118,10 @@ def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str]
     ]
     if present:
         for each in present:
-            reason = "is not the generator's, and what a target writes would take its place"
-            print(f"error: {paths.shown(each)} {reason}", file=sys.stderr)
+            file = paths.shown(each)
+            print(
+                f"error: {file} is not the generator's, and what a target writes would take its place", file=sys.stderr
+            )
         print("nothing was written: move it away, or leave the target out", file=sys.stderr)
         return ERRORS
     # Python last: its manifest is what the runtime trusts.

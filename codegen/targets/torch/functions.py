@@ -375,6 +375,7 @@ class FunctionWriter:
         assert gradient.tree is not None
         named = gradient_variable(node, "defined", argument)
         printer = TreePrinter(self.library, self.item, named)
+        printer.device = "grad.device" if node.single else "device_of(grads)"
         tree = gradient.tree
         try:
             text = printer.formula(tree, out)
@@ -472,7 +473,9 @@ class FunctionWriter:
         for formula in formulas:
             comment(formula.source, out)
             try:
-                text = TreePrinter(self.library, self.item).formula(formula.tree, out)
+                printer = TreePrinter(self.library, self.item)
+                printer.device = "device_of(outputs)" if operator.returns_list else "output_0.device"
+                text = printer.formula(formula.tree, out)
             except NotPortable as error:
                 raise NotPortable(error.reason, self._tangent_place(formula) or error.place) from error
             if operator.returns_list:

@@ -24,7 +24,7 @@ MODULES = {File.OPERATORS: "kernels", File.HELPERS: "helpers", File.RULES: "oper
 
 RESERVED = frozenset((
     "abs", "all", "any", "applied", "apply_of", "are_of", "array_of", "as_tuple", "batch_loop", "batch_pointwise",
-    "before", "below_autograd", "check_dtypes", "define", "fitted_tangent", "forward_is_active", "helpers",
+    "before", "below_autograd", "check_dtypes", "define", "device_of", "fitted_tangent", "forward_is_active", "helpers",
     "holds_anywhere", "in_float32", "info_of", "is_complex", "kernels", "len", "library_of", "list", "math", "max",
     "min", "no_tangents", "np", "operators", "options_of", "outer_tangents", "real_unless", "reals_unless", "records",
     "register", "run", "sum", "super", "tangent_of", "tensor_of", "torch", "tuple", "type", "values_of", "way_of",

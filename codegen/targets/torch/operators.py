@@ -241,6 +241,7 @@ class _Writer:
         comment(composite.source, out)
         lists = [argument(each) for each in composite.lists]
         printer = TreePrinter(self.library, self.item)
+        printer.device = self._device()
         try:
             text = printer.value(composite.tree).text if lists else printer.formula(composite.tree, out)
         except NotPortable as error:
@@ -250,6 +251,12 @@ class _Writer:
             text = f"[{text} for {names} in {source}]"
         self._return(text, out)
         self.functions.append(f"{self._head(name)}\n{out.text}")
+
+    def _device(self) -> str | None:
+        """The expression of the device of the arguments; None where none is a Tensor for sure."""
+        tensors = [each for each in self.operator.python.parameters if is_tensor(each)]
+        required = [each for each in tensors if not isinstance(each.type, OptionalType)]
+        return f"{argument(required[0].name)}.device" if required else None
 
     def _elementwise(self) -> None:
         """The expression over elements that it is."""

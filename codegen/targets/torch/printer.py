@@ -7,6 +7,7 @@ import keyword
 from codegen.formula.meaning import Meaning
 from codegen.formula.structure import structure
 from codegen.formula.typed import (
+    DEVICE,
     DTYPE,
     Intrinsic,
     Literal,
@@ -83,6 +84,8 @@ class TreePrinter(printer.TreePrinter):
 
     argument = staticmethod(argument)
     list_of = ""
+    device: str | None = None
+    """The expression of the device where Tensors are made that formulas make of nothing; None: PyTorch's default."""
 
     def value(self, expr: TypedExpr) -> Value:
         """An expression."""
@@ -92,6 +95,11 @@ class TreePrinter(printer.TreePrinter):
         if isinstance(expr, OperatorCall) and is_conjugate and structure(expr) not in self._named:
             ((_, operand),) = expr.args
             return Value(f"{self.value(operand).within(Binding.CALL)}.conj()", expr.type)
+        if self.device is not None and isinstance(expr, OperatorCall) and structure(expr) not in self._named:
+            operator = self.library.operators.get(str(expr.schema.name))
+            if operator is not None and _makes_of_nothing(operator) and "device" not in dict(expr.args):
+                args = {name: self.value(each) for name, each in expr.args}
+                return self.library.call(operator, args | {"device": Value(self.device, DEVICE)}, self.item)
         return super().value(expr)
 
     def _intrinsic(self, expr: Intrinsic) -> Value:
@@ -102,6 +110,12 @@ class TreePrinter(printer.TreePrinter):
         if template.startswith("math."):
             self.item.imports["import math"] = None
         return Value(template.format(*[part.within(Binding.CALL) for part in parts]), expr.type)
+
+
+def _makes_of_nothing(operator: OperatorPlan) -> bool:
+    """Whether it makes a Tensor, on a device that it is told, and takes none."""
+    arguments = operator.schema.arguments
+    return any(each.name == "device" for each in arguments) and not any(is_tensor_like(each.type) for each in arguments)
 
 
 _ANNOTATIONS = {

@@ -122,9 +122,9 @@ def _support(items: Sequence[Item], text: str) -> list[str]:
 _SUPPORT = frozenset((
     "FLOATS", "GENERAL", "Info", "Kernel", "NUMBERS", "Number", "Operator", "PLAIN", "RECORDED", "applied", "apply_of",
     "are_of", "array_of", "as_tuple", "batch_loop", "batch_pointwise", "before", "below_autograd", "check_dtypes",
-    "define", "fitted_tangent", "forward_is_active", "holds_anywhere", "in_float32", "info_of", "is_complex",
-    "library_of", "no_tangents", "options_of", "outer_tangents", "real_unless", "reals_unless", "register", "run",
-    "tangent_of", "tensor_of", "values_of", "way_of", "write", "write_out", "zeros",
+    "define", "device_of", "fitted_tangent", "forward_is_active", "holds_anywhere", "in_float32", "info_of",
+    "is_complex", "library_of", "no_tangents", "options_of", "outer_tangents", "real_unless", "reals_unless",
+    "register", "run", "tangent_of", "tensor_of", "values_of", "way_of", "write", "write_out", "zeros",
 ))  # fmt: skip
 """What the module that all packages have gives the others."""
 

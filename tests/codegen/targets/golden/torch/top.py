@@ -44,7 +44,7 @@ class Top(Function):
         # framed/derivatives.yaml  self: grad.unsqueeze(-1) * (arange(self.sizes().back(), index.options()) ==
         #     index.unsqueeze(-1))
         self_gradient = torch.unsqueeze(grad, -1) * (
-            torch.arange(self_sizes[-1], dtype=index_scalar_type) == torch.unsqueeze(index, -1)
+            torch.arange(self_sizes[-1], dtype=index_scalar_type, device=grad.device) == torch.unsqueeze(index, -1)
         )
         self_gradient = real_unless(ctx.self_is_complex, self_gradient)
         return self_gradient
