@@ -14,6 +14,7 @@ from codegen.read.model import DispatchEntry, NativeFunction
 from codegen.rules.checked import Checked
 from codegen.rules.kernel_source import Elements, KernelSource, Seen
 from codegen.schema.names import python
+from codegen.schema.types import SchemaKind
 from codegen.source import Diagnostics, Span
 from codegen.words import Meant, PromotionKind
 
@@ -25,6 +26,8 @@ def find_no_derivative(checked: Checked, diagnostics: Diagnostics) -> None:
     """An operator with a kernel and results of fractions says what its derivative is, or that it has none."""
     known = {entry.function.name for entry in checked.entries}
     for function in _own(checked):
+        if function.schema.kind is SchemaKind.OUT:
+            continue  # what it writes has no gradient
         if function.is_composite_implicit or function.name in known or not _tensors(function):
             continue
         if function.promotion is not None and function.promotion.kind is PromotionKind.ALWAYS_BOOL:
@@ -41,7 +44,7 @@ def find_no_derivative(checked: Checked, diagnostics: Diagnostics) -> None:
 def find_no_samples(checked: Checked, diagnostics: Diagnostics) -> None:
     """Every operator has calls to be tested with."""
     for function in _own(checked):
-        if not samples_of(function):
+        if not samples_of(function) and function.schema.kind is not SchemaKind.OUT:
             diagnostics.error(
                 Code.NO_SAMPLES, _name(function), f"'{function.name}' has no samples: no test calls it",
                 hint="write calls of it below 'samples:', such as '- T(3, 4)'",

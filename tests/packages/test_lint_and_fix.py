@@ -44,6 +44,18 @@ def test_findings_are_warnings_of_a_generation_and_fail_lint(careless: Project) 
     assert [(each["code"], each["severity"]) for each in found] == [(code, "warning") for code in codes(linted.stderr)]
 
 
+def test_a_variant_that_writes_to_out_has_neither_samples_nor_a_derivative(project: Project) -> None:
+    entry = "  dispatch: {CPU: twice}\n  promotion: int_to_float\n"
+    project.append(
+        "native_functions.yaml",
+        f"\n- func: twice(Tensor self) -> Tensor\n{entry}  samples:\n  - T(3)\n"
+        f"- func: twice.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)\n{entry}",
+    )
+    project.append("derivatives.yaml", "\n- name: twice(Tensor self) -> Tensor\n  self: grad * 2\n")
+    project.append("kernels.py", "\n\ndef twice(self: Array) -> Array:\n    return self * 2.0\n")
+    assert codes(project.generate().stderr) == []
+
+
 def test_a_finding_can_be_allowed(careless: Project) -> None:
     file = careless.file("native_functions.yaml")
     file.write_text(file.read_text().replace("- func: twice", "# allow GW060, GW061: it is an example\n- func: twice"))
