@@ -24,6 +24,7 @@ from codegen.writing import replace_texts
 
 # Names that Gradwright's own packages have.
 _TAKEN = frozenset((PUBLIC_PACKAGE, *INNER_PACKAGES))
+_IMPORTED = frozenset(("numpy", *FRAMEWORKS))
 _PACKAGE = "package"  # the folder of the templates that becomes the package's own
 
 
@@ -53,9 +54,13 @@ def make_package(name: str, folder: Path, targets: Sequence[str] = ()) -> int:
     Returns:
         The exit status: 0, or 2 with the reason on standard error.
     """
-    if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
+    if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN or name in _IMPORTED:
         if name in _TAKEN:
             reason = "is a package of Gradwright"
+        elif name in _IMPORTED:
+            reason = "is what the package imports: it would find itself"
+        elif keyword.iskeyword(name):
+            reason = "is a word of Python"
         else:
             reason = "can not be imported: write letters, digits and underscores"
         print(f"error: '{name}' {reason}", file=sys.stderr)

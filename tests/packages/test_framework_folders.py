@@ -72,3 +72,21 @@ def test_a_folder_loses_nothing_that_is_by_hand(project: Project, tmp_path: Path
         assert project.generate("--no-verify", "--out", str(place)).returncode == 0
         project.append("derivatives.yaml", "\n# changed\n")
     assert (place / "notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("my-lib", "can not be imported: write letters, digits and underscores"),
+        ("class", "is a word of Python"),
+        ("torch", "is what the package imports: it would find itself"),
+        ("numpy", "is what the package imports: it would find itself"),
+        ("runtime", "is a package of Gradwright"),
+    ],
+)
+def test_names_that_packages_can_not_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, reason: str
+) -> None:
+    assert make_package(name, tmp_path) == 2
+    assert capsys.readouterr().err == f"error: '{name}' {reason}\n"
+    assert not any(tmp_path.iterdir())

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -82,6 +83,11 @@ _SIGNS: Mapping[type[ast.AST], tuple[str, Binding]] = {
 }  # fmt: skip
 
 
+def _short(node: ast.AST) -> str:
+    """The first line of code, as much as a message shows."""
+    return textwrap.shorten(ast.unparse(node).split("\n")[0], 40, placeholder=" ...")
+
+
 def write_function(
     library: Library, item: Item, module: PythonModule, definition: ast.FunctionDef, origin: Origin
 ) -> str:
@@ -93,7 +99,9 @@ def write_definition(library: Library, item: Item, module: PythonModule, stateme
     """The text of a class or a constant."""
     translator = Translator(library, item, module, Origin.ARRAYS)
     if origin is Origin.TENSORS and isinstance(statement, ast.ClassDef):
-        raise NotPortable(f"'{item.key[1]}' is a class", module.span(statement))
+        raise NotPortable(
+            f"the class '{item.key[1]}' is used, and functions alone are translated", module.span(statement)
+        )
     if isinstance(statement, ast.ClassDef):
         heads = [f"@{translator.expression(each).text}\n" for each in statement.decorator_list]
         return "".join(heads) + translator.statement(statement)
@@ -269,7 +277,7 @@ class Translator:
             if child in decorators:
                 continue
             if isinstance(child, ast.withitem | ast.excepthandler | ast.match_case) and not self.of_numpy:
-                raise self.missing(node, f"a statement '{type_of(node).__name__.lower()}'")
+                raise self.missing(node, f"'{_short(node)}' is a statement that is not translated")
             if isinstance(child, ast.expr):
                 edits[child] = self.expression(child).text
             elif isinstance(child, ast.stmt):
@@ -469,7 +477,7 @@ class Translator:
         if self.of_numpy:
             edits = {child: self.expression(child).text for child in _children(node) if isinstance(child, ast.expr)}
             return Value(self._spliced(node, edits), None, Binding.CHOICE)
-        raise self.missing(node, f"an expression '{type_of(node).__name__}'")
+        raise self.missing(node, f"'{_short(node)}' is an expression that is not translated")
 
     def _text(self, node: ast.JoinedStr) -> Value:
         """A text with values in it, whose places not every Python knows: each is written as if it stood alone."""
@@ -545,7 +553,7 @@ class Translator:
                 return Value(self.library.name(self.library.function(module, original), self.item))
             if original in other.definitions:
                 return Value(self.library.name(self.library.definition(module, original), self.item))
-        raise self.missing(node, f"'{name}' of {module}")
+        raise self.missing(node, f"'{module}.{name}' is used, which is not translated")
 
     def _binary(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
@@ -631,7 +639,7 @@ class Translator:
                     return Value(f"{node.value.id}.{name}", FLOAT if full == "math" else None)
                 if full in self.library.sources.modules:
                     return self._of_module(node, full, name)
-                raise self.missing(node, f"'{name}' of {full}")
+                raise self.missing(node, f"'{full}.{name}' is used, which is not translated")
         if isinstance(node.value, ast.Name) and node.value.id == "xp" and not self.over_tensors:
             return Value(f"xp.{name}")
         receiver = self.expression(node.value)
@@ -645,7 +653,11 @@ class Translator:
                 self._import(known[0])
                 return Value(known[0].format(receiver.within(Binding.CALL)), known[1])
             if receiver.type is not None or name.startswith("_") or name in _NO_TENSORS:
-                raise self.missing(node, f"arrays have no '{name}'")
+                asked = name in _NO_TENSORS
+                raise self.missing(
+                    node,
+                    f"the {name} of a Tensor is asked for, which is not known" if asked else f"arrays have no '{name}'",
+                )
         return Value(f"{receiver.within(Binding.CALL)}.{name}", receiver.type if name in ("real", "imag") else None)
 
     def _of_module(self, node: ast.expr, module: str, name: str) -> Value:
@@ -654,7 +666,7 @@ class Translator:
             return Value(self.library.name(self.library.function(module, name), self.item))
         if name in other.definitions:
             return Value(self.library.name(self.library.definition(module, name), self.item))
-        raise self.missing(node, f"'{name}' of {module}")
+        raise self.missing(node, f"'{module}.{name}' is used, which is not translated")
 
     def _import(self, template: str) -> None:
         for name in ("conj", "real", "imag", "is_complex"):
@@ -699,7 +711,7 @@ class Translator:
 
     def _arguments(self, node: ast.Call) -> tuple[list[Value], dict[str, Value]]:
         if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
-            raise self.missing(node, "an operator is called with a list of arguments")
+            raise self.missing(node, "an operator is called with arguments of a list, whose number is not known")
         args = [self.expression(each) for each in node.args]
         return args, {each.arg: self.expression(each.value) for each in node.keywords if each.arg is not None}
 

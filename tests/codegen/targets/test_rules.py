@@ -107,6 +107,8 @@ def test_coverage_lists_each_operator_with_the_reason() -> None:
     assert {row[1] for row in rows} == {"emitted", "missing"}
     assert all((row[2] == "-") == (row[1] == "emitted") for row in rows)
     assert any(row[0] == "mul.Tensor" and row[1] == "emitted" for row in rows)
+    # Reasons are words about what is written, and not about the parts of a syntax tree.
+    assert not [row for row in rows if re.search(r"Yield|' of (numpy|runtime)|arrays have no 'device'", row[2])]
 
 
 def test_python_leaves_the_folder_of_rules_alone(tmp_path: Path) -> None:
