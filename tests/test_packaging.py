@@ -87,6 +87,7 @@ def test_wheel_holds_the_packages_and_the_data(installed: Path) -> None:
     for name in (
         "native_functions.yaml",
         "derivatives.yaml",
+        "samples.yaml",
         "docs/reports/examples.txt",
         "templates/python",
         "templates/init/pyproject.toml.j2",
