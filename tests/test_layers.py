@@ -28,7 +28,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.schema",),
         ("codegen.formula",),
         ("codegen.read",),
-        ("codegen.input_files",),
+        ("codegen.input_files", "codegen.editor_schemas"),
         ("codegen.bind",),
         ("codegen.derive",),
         ("codegen.rules", "codegen.foreign", "codegen.extending", "codegen.fingerprints", "codegen.sources"),

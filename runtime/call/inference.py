@@ -38,9 +38,10 @@ class General:
 def fast_path_copy(operator: Operator) -> Callable[..., Any] | None:
     """The generated function of an operator as it runs in inference mode; None where it has no fast path."""
     function = operator.function
-    if not isinstance(function, FunctionType) or f"{function.__name__}_kernel" not in function.__globals__:
+    # By the symbol: a function that is a method has the method's name.
+    if not isinstance(function, FunctionType) or f"{operator.symbol}_kernel" not in function.__globals__:
         return None
-    function = function.__globals__.get(f"{function.__name__}_fast_path", function)
+    function = function.__globals__.get(f"{operator.symbol}_fast_path", function)
     names = function.__globals__.get(INFERENCE_NAMES)
     if names is None:
         names = function.__globals__[INFERENCE_NAMES] = _names(function.__globals__, type(operator))
