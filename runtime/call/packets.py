@@ -17,7 +17,7 @@ from runtime.base.tensor import Tensor, wrap
 from runtime.call import old_orders
 from runtime.call.absent import absent as absent
 from runtime.call.dispatch import Operator
-from runtime.call.public import stands_for
+from runtime.call.public import remember_number
 from runtime.native import core
 
 numbers = frozenset((int, float, bool, complex))
@@ -209,7 +209,7 @@ def number_like(number: Any, tensor: Tensor) -> Tensor:
     """A 0-dim Tensor of a Python number that promotes with `tensor` as the number itself would."""
     dtype = common_dtype([tensor, number])
     made = wrap(np.asarray(element(number, dtype, wraps=True) if type(number) is int else number, dtype))
-    stands_for(made, number)
+    remember_number(made, number)
     return made
 
 

@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 _COMPARED = frozenset((bool, complex, float, int, list, str, tuple, type(None)))
 
 
-class _Standing(ThreadState):
-    """The last Tensor that was made of a number `add(2, x)`, and the number, with which calls are seen."""
+class _LastNumber(ThreadState):
+    """The last number that a Tensor was made of, as in `add(2, x)`, and that Tensor."""
 
     tensor: Tensor | None = None
     number: Any = None
 
 
-_standing = _Standing()
+_last_number = _LastNumber()
 
 
-def stands_for(tensor: Tensor, number: Any) -> None:
-    """Let classes and modes that take calls over see a number where an operator gets a Tensor that was made of it."""
-    _standing.tensor, _standing.number = tensor, number
+def remember_number(tensor: Tensor, number: Any) -> None:
+    """Remember a number, so that classes and modes see it where the operator gets the Tensor that was made of it."""
+    _last_number.tensor, _last_number.number = tensor, number
 
 
 def as_called(
@@ -47,8 +47,8 @@ def as_called(
     targets: Sequence[Any] = ()
     if variant == "out":
         targets, *values = values
-    if _standing.tensor is not None:
-        values = [_standing.number if value is _standing.tensor else value for value in values]
+    if _last_number.tensor is not None:
+        values = [_last_number.number if value is _last_number.tensor else value for value in values]
     signature = operator.signature
     parameters, count = signature.parameters, signature.positional
     last = max((i for i in range(count) if not _is_default(parameters[i], values[i])), default=-1)

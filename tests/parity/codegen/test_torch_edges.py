@@ -410,6 +410,36 @@ def test_arguments_that_schemas_of_pytorch_have_not(tmp_path: Path, argument: st
 # -- what is proven of such operators
 
 
+LOADED_AGAIN = """
+import importlib, sys
+import torch
+import edges.torch as edges
+x = torch.rand(3, dtype=torch.float64, requires_grad=True)
+def gradient():
+    return torch.autograd.grad(edges.scaled(x, 3).sum(), x)[0].tolist()
+print(gradient(), end=" ")
+importlib.reload(sys.modules["edges.torch.operators"])
+importlib.reload(edges)
+print(gradient(), torch.func.hessian(lambda y: edges.scaled(y, 3).sum())(x).shape, end=" ")
+for name in [name for name in sys.modules if name.startswith("edges")]:
+    del sys.modules[name]
+import edges.torch as edges
+print(gradient())
+try:
+    sys.modules["edges.torch._support"].library_of("edges", "another.module")
+except RuntimeError as error:
+    print(str(error).partition(" can be used")[0])
+"""
+
+
+def test_modules_may_be_loaded_again(project: Project) -> None:
+    """As notebooks do; another module with the same namespace is refused, as by PyTorch."""
+    finished = project.run("-c", LOADED_AGAIN)
+    assert finished.returncode == 0, finished.stderr
+    three = "[3.0, 3.0, 3.0]"
+    assert finished.stdout == f"{three} {three} torch.Size([3, 3]) {three}\nOnly a single TORCH_LIBRARY\n"
+
+
 def test_verify_refutes_none_of_them(project: Project) -> None:
     """Neither what has no forward formula, nor what works in place, nor an index in compiled code is an error."""
     finished = project.run(
