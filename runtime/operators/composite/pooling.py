@@ -38,10 +38,20 @@ def max_pool2d(self: Tensor, *arguments: Any) -> Tensor:
     return ops.max_pool2d_with_indices(self, *arguments)[0]
 
 
-def max_pool2d_backward(grad_output: Tensor, self: Tensor, kernel_size: Sizes, *options: Any) -> Tensor:
+def max_pool2d_backward(
+    grad_output: Tensor,
+    self: Tensor,
+    kernel_size: Sizes,
+    stride: Sizes,
+    padding: Sizes,
+    dilation: Sizes,
+    ceil_mode: bool,
+) -> Tensor:
     """The gradient of each maximum at its place, which is looked for again."""
-    arguments = grad_output, self, kernel_size, *options, ops.max_pool2d_with_indices(self, kernel_size, *options)[1]
-    return ops.max_pool2d_with_indices_backward(*arguments)
+    indices = ops.max_pool2d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[1]
+    return ops.max_pool2d_with_indices_backward(
+        grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices
+    )
 
 
 def max_pool3d(self: Tensor, *arguments: Any) -> Tensor:
