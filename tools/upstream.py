@@ -35,6 +35,7 @@ LEFT_OUT = (
     "tests/parity/codegen/test_rules_on_torch.py", "tests/parity/codegen/test_rules_on_jax.py",
     "tests/parity/codegen/test_jax_package.py", "tests/parity/codegen/test_torch_target.py",
     "tests/parity/codegen/test_torch_page.py", "tests/parity/codegen/test_verify_frameworks.py",
+    "tests/parity/codegen/test_torch_edges.py", "tests/parity/codegen/test_jax_edges.py",
     "tests/parity/operators/test_opinfo.py", "tests/parity/test_surface_list.py",
 )  # fmt: skip
 
