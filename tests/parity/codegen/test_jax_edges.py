@@ -15,6 +15,8 @@ import pytest
 from codegen.commands.init import make_package
 from support.own_packages import Project
 
+pytestmark = pytest.mark.parity
+
 NAME = "jax_edges"
 NATIVE_FUNCTIONS = """
 - func: ramp(int n, *, ScalarType? dtype=None) -> Tensor

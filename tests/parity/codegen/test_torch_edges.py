@@ -16,7 +16,8 @@ from torch.func import grad, vmap
 from codegen.commands.init import make_package
 from support.own_packages import Project
 
-pytestmark = pytest.mark.xdist_group("edges for torch")  # one process makes the package
+# One process makes the package.
+pytestmark = [pytest.mark.parity, pytest.mark.xdist_group("edges for torch")]
 
 NAME = "edges"
 NATIVE_FUNCTIONS = """

@@ -99,29 +99,19 @@ def test_what_is_not_asked_for_in_the_table_is_not_verified(tmp_path: Path) -> N
 
 
 MIXED = "(Tensor self, Tensor other, float a, float b=0.5, *, float c, float d=2.0) -> Tensor"
-OPERATORS = f"""
-- func: blend{MIXED}
-  dispatch:
-    CPU: blend
-  dtypes: floating
-  samples:
-  - T(3, 4), T(3, 4), 0.5, c=3.0
-  - T(3, 4), T(3, 4), 0.5, 0.7, c=3.0, d=1.5
-- func: mixed{MIXED}
-  dispatch:
-    CompositeImplicitAutograd: mixed
-  dtypes: floating
-  samples:
-  - T(3, 4), T(3, 4), 0.5, c=3.0
-  - T(3, 4), T(3, 4), 0.5, 0.7, c=3.0, d=1.5
-- func: mixed_too{MIXED}
-  dispatch:
-    CompositeImplicitAutograd: mixed_too
+OPERATORS = "".join(
+    f"""
+- func: {name}{MIXED}
+  dispatch: {key}
   dtypes: floating
   samples:
   - T(3, 4), T(3, 4), 0.5, c=3.0
   - T(3, 4), T(3, 4), 0.5, 0.7, c=3.0, d=1.5
 """
+    for name, key in (
+        ("blend", "CPU"), ("mixed", "CompositeImplicitAutograd"), ("mixed_too", "CompositeImplicitAutograd"),
+    )
+)  # fmt: skip
 RULES = f"""
 - name: blend{MIXED}
   self: grad * a * c
