@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 
 from codegen.dispatch_keys import AUTOGRAD_KEYS, DEFAULT
 from codegen.paths import SCHEMAS
-from codegen.read.keys import KEYS
+from codegen.read.derivatives import ENTRY_KEYS
+from codegen.read.keys import KEYS, SIGNATURE, WORD
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_WORD = r"[A-Za-z_][A-Za-z_0-9]*"
-_ENTRY_KEYS = ("name", "dispatch", "output_differentiability")
-_FORMULA_KEY = rf"^(?!(?:{'|'.join(_ENTRY_KEYS)})$)\s*{_WORD}(\s*,\s*{_WORD})*\s*$"
+_FORMULA_KEY = rf"^(?!(?:{'|'.join(ENTRY_KEYS)})$)\s*{WORD}(\s*,\s*{WORD})*\s*$"
 
 
 def texts() -> Iterator[tuple[str, str]]:
@@ -47,11 +46,7 @@ def derivative_schema() -> Mapping[str, object]:
     formulas = {"patternProperties": {_FORMULA_KEY: formula}}
     keys = "|".join((DEFAULT, *sorted(AUTOGRAD_KEYS)))
     properties = {
-        "name": {
-            "type": "string",
-            "pattern": rf"^\s*{_WORD}(\.{_WORD})?\s*\(",
-            "description": "The signature, as in native_functions.yaml.",
-        },
+        "name": {**SIGNATURE, "description": "The signature, as in native_functions.yaml."},
         "output_differentiability": {
             "type": "array",
             "minItems": 1,

@@ -101,9 +101,7 @@ def _of_name(index: FunctionIndex, function: NativeFunction) -> PythonFunction |
 
 def _misfit(kernel: PythonFunction, function: NativeFunction, generic: bool) -> tuple[str, str] | None:
     """The signature that a kernel has and the parameters that it is to have, where they differ."""
-    names = function.kernel_parameters
-    if generic:
-        names.insert(0, _GENERIC)
+    names = [*([_GENERIC] if generic else []), *function.kernel_parameters]
     return None if kernel.fits(names, ()) else (kernel.signature, ", ".join(names))
 
 

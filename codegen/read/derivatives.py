@@ -25,7 +25,7 @@ _WORDS = {
 }
 _TRUE = frozenset(("True", "true", "TRUE"))
 _FALSE = frozenset(("False", "false", "FALSE"))
-_RESERVED = ("name", "dispatch", "output_differentiability")
+ENTRY_KEYS = ("name", "dispatch", "output_differentiability")
 _OUTPUT_HINT = "write True or False for each output, or a condition in quotes: '[True, False]'"
 _FORMULA_HINT = "a formula that begins with '[', '{' or another mark of YAML must be quoted"
 _DISPATCH_HINT = "write 'Default:' and below it the formulas, indented"
@@ -98,7 +98,7 @@ class DerivativeReader:
     def _formulas(self, fields: Fields, schema: FunctionSchema) -> tuple[Formula, ...]:
         formulas: list[Formula] = []
         for key, (key_node, value) in fields.items():
-            if key in _RESERVED:
+            if key in ENTRY_KEYS:
                 continue
             formula = self._formula(key_node, value, schema)
             if formula is not None:
@@ -181,7 +181,7 @@ class DerivativeReader:
             fields = self.yaml.mapping(value, f"the block of '{key}'", _DISPATCH_HINT)
             if fields is None:
                 continue
-            for reserved in _RESERVED:
+            for reserved in ENTRY_KEYS:
                 if reserved in fields:
                     self.yaml.error(
                         Code.CONTRADICTION,
@@ -221,4 +221,4 @@ def _meant_reserved(key: str, schema: FunctionSchema) -> Meant | None:
         return None
     if key.startswith("result") or any(key == result.name for result in schema.returns):
         return None
-    return did_you_mean(key, _RESERVED)
+    return did_you_mean(key, ENTRY_KEYS)

@@ -92,7 +92,8 @@ def _word(name: str) -> Any:
 
 # -- what may stand there
 
-_WORD = r"[A-Za-z_][A-Za-z_0-9]*"
+WORD = r"[A-Za-z_][A-Za-z_0-9]*"
+SIGNATURE: Grammar = {"type": "string", "pattern": rf"^\s*{WORD}(\.{WORD})?\s*\("}
 _ARGUMENTS = r"\([^()]*\)"
 _BOOLEAN: Grammar = {"type": "boolean"}
 _STRING: Grammar = {"type": "string"}
@@ -120,12 +121,13 @@ def _several_of(words: tuple[str, ...]) -> str:
 
 
 _KINDS = (*DTYPE_KINDS, *DTYPE_GROUPS)
+_DISPATCH_KEYS = _pattern(_several_of(tuple(sorted(KERNEL_KEYS))))
 
 # fmt: off
 KEYS = (
     Key(
         "func", "the schema: name, overload after a dot, arguments, results",
-        {"type": "string", "pattern": rf"^\s*{_WORD}(\.{_WORD})?\s*\("},
+        SIGNATURE,
     ),
     Key(
         "variants", "`function` (default), `method`, or both: `function, method`",
@@ -161,11 +163,11 @@ KEYS = (
         "alone, `CPU`, are those of the kernel that has the operator's name. Without it the operator is composite",
         {
             "anyOf": [
-                _pattern(_several_of(tuple(sorted(KERNEL_KEYS)))),
+                _DISPATCH_KEYS,
                 {
                     "type": "object",
                     "additionalProperties": False,
-                    "patternProperties": {_pattern(_several_of(tuple(sorted(KERNEL_KEYS))))["pattern"]: _STRING},
+                    "patternProperties": {_DISPATCH_KEYS["pattern"]: _STRING},
                 },
             ]
         },
@@ -217,7 +219,7 @@ KEYS = (
     ),
     Key(
         "python_module", "the namespace of the function in Python: `nn`, `linalg`, `special`, `fft`",
-        {"type": "string", "pattern": f"^{_WORD}$"}, _word("python_module"), "python_module",
+        {"type": "string", "pattern": f"^{WORD}$"}, _word("python_module"), "python_module",
     ),
     Key("category_override", "what PyTorch's build treats the operator as", _STRING, _word("category_override")),
     Key(
@@ -279,7 +281,7 @@ KEYS = (
     ),
     Key(
         "batching", "the rule by which `vmap` performs a call for a whole batch",
-        _pattern(_WORD, "pointwise", "reduction", "along", "loop"), _own(OwnKeys.batching), "batching", is_own=True,
+        _pattern(WORD, "pointwise", "reduction", "along", "loop"), _own(OwnKeys.batching), "batching", is_own=True,
     ),
     Key(
         "python_operator",

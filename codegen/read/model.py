@@ -154,18 +154,16 @@ class NativeFunction:
     layout: Layout | None = None  # Gradwright: how results lie in memory
     out_dtype: OutDtype | None = None  # Gradwright: which dtypes `out=` may have
     signs: tuple[SignUse, ...] = ()  # Gradwright: how Python and formulas write its calls
-    constant_result: float | str | None = (
-        None  # Gradwright: what all elements of the result are: a number, or an argument
-    )
+    # Gradwright: what all elements of the result are: a number, or an argument
+    constant_result: float | str | None = None
     no_overlap: bool = False  # Gradwright: what is written may lie in the memory of no argument
     legacy_argument_orders: tuple[tuple[str, ...], ...] = ()  # Gradwright: orders of arguments that PyTorch still takes
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
     unique_part: str | None = None  # Gradwright: what of the results is determined, as Python expressions in them
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
-    not_a_derivative_because: str | None = (
-        None  # Gradwright: why its formulas are not the derivatives of what it computes
-    )
+    # Gradwright: why its formulas are not the derivatives of what it computes
+    not_a_derivative_because: str | None = None
     elementwise: ElementwiseFormula | None = None  # Gradwright: the expression that an element of its result is
     kinks: tuple[WrittenFormula, ...] = ()  # Gradwright: expressions where whose zeros are it has no derivative
     overload_of: str | None = None  # Gradwright: another base name that formulas may call it by

@@ -68,10 +68,10 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
 def _check_parameters(
     function: NativeFunction, definition: PythonFunction, place: Text, composite: bool, diagnostics: Diagnostics
 ) -> None:
-    positional = [python(argument.name) for argument in function.schema.positional]
-    keyword_only = [python(argument.name) for argument in function.schema.kwarg_only]
-    if not composite:
-        positional, keyword_only = function.kernel_parameters, []
+    positional, keyword_only = function.kernel_parameters, []
+    if composite:
+        positional = [python(argument.name) for argument in function.schema.positional]
+        keyword_only = [python(argument.name) for argument in function.schema.kwarg_only]
     names = [*positional, *keyword_only]
     note = ((definition.span, f"'{definition.name}' is defined here"),)
     if definition.parameters is None:
