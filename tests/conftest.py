@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import zlib
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from runtime.base.tensor import Tensor
+from runtime.call import registered
 
 # Generations of tests are many; those that are about proofs say so.
 os.environ["GRADWRIGHT_VERIFY"] = "0"
@@ -70,6 +74,18 @@ def _small_heap() -> None:
     """The garbage collector leaves alone what is there before a module's tests: tests are a million objects."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nothing_registered() -> Iterator[None]:
+    """A module's tests leave no package and no method in the process: others walk over all that there are."""
+    before = _registered()
+    yield
+    assert _registered() == before, "see `Project.imported` in tests/support/own_packages.py"
+
+
+def _registered() -> set[str]:
+    return {*registered.packages, *registered.definers, *vars(Tensor)}
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from tools import upstream
 
+FOLDER = Path(__file__).parent
 # The extra `bench` has the first alone.
 HAS_PYTORCH = all(find_spec(name) is not None for name in ("torch", "expecttest"))
 
@@ -19,12 +20,18 @@ def pytest_report_header() -> str | None:
     return None if HAS_PYTORCH else "the extra `parity` is not installed: tests/parity is left out"
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On PyTorch's formulas operators on lists have entries, which are not understood: see docs/upstream.md."""
+    """All tests of this folder have the mark `parity`, by which a run takes them or leaves them out.
+
+    On PyTorch's formulas operators on lists have entries, which are not understood: see docs/upstream.md.
+    """
     from generated.registry import OPERATORS
 
+    items = [item for item in items if item.path.is_relative_to(FOLDER)]
     of_lists = tuple(name for name, info in OPERATORS.items() if name.startswith("_foreach_") and info.node is not None)
     for item in items:
+        item.add_marker(pytest.mark.parity)
         case = item.name.partition("[")[2].removesuffix("]")
         if case in of_lists or case.startswith(tuple(f"{name}-" for name in of_lists)):
             item.add_marker(pytest.mark.skip(reason="PyTorch's formulas of operators on lists"))

@@ -12,8 +12,6 @@ import pytest
 import gradwright
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def _fail(*args: Any) -> Any:
     raise KeyError("x")

@@ -10,8 +10,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 RANDOM = np.random.default_rng(5)
 X, Y = RANDOM.standard_normal((2, 3, 4, 2))
 # The second row of the first matrix counts nowhere.

@@ -12,8 +12,6 @@ import torch
 
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def _in_child(act: Any) -> None:
     """Run a function in a forked process."""

@@ -10,8 +10,6 @@ import torch
 import gradwright
 from gradwright import other_devices
 
-pytestmark = pytest.mark.parity
-
 
 @pytest.mark.parametrize("name", other_devices.__all__)
 def test_schemas_are_pytorchs(name: str) -> None:

@@ -14,8 +14,6 @@ import torch
 import gradwright
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def logged(library: Any, calls: list[Any]) -> Any:
     """A Tensor of a class that notes names and types of calls."""

@@ -11,8 +11,6 @@ import pytest
 
 from support.documents import ROOT
 
-pytestmark = pytest.mark.parity
-
 PORTS = ROOT / "examples" / "ports"
 NAMES = sorted(path.stem for path in PORTS.glob("*.py"))
 

@@ -17,7 +17,6 @@ import torch
 import gradwright
 
 pytestmark = [
-    pytest.mark.parity,
     # PyTorch says this once for each process.
     pytest.mark.filterwarnings("ignore:Warning. Profiler clears events:UserWarning"),
 ]

@@ -12,8 +12,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 # `x` is arange(12.).reshape(3, 4), `i` is tensor([2, 0]), `F` is nn.functional.
 EXPRESSIONS = [
     "x.split(2)",

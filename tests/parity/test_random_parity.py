@@ -12,8 +12,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 SIZES = (0, 1, 15, 16, 17, 1000)
 SEEDS = (0, 1, 2**32 + 5, -3)
 FLOATING = ("float32", "float64", "float16", "bfloat16", "complex64", "complex128")

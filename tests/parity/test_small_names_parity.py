@@ -9,8 +9,6 @@ import pytest
 
 from support.both import assert_same, outcome
 
-pytestmark = pytest.mark.parity
-
 
 def test_errors_of_devices() -> None:
     def body(torch: Any) -> Any:

@@ -7,11 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
 from tools import surface
-
-pytestmark = pytest.mark.parity
 
 
 def test_the_page_is_current() -> None:

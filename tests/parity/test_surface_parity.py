@@ -11,8 +11,6 @@ import pytest
 
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 EXPRESSIONS = """
 torch.finfo(float).max
 torch.finfo(complex).bits

@@ -11,7 +11,7 @@ import torch
 
 import gradwright
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:.*assert_allclose:FutureWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore:.*assert_allclose:FutureWarning")
 
 INFINITY, NAN = float("inf"), float("nan")
 

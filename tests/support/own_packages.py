@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
+from unittest import mock
 
+from runtime.base.tensor import Tensor
+from runtime.call import registered
 from support.documents import ROOT
 from support.in_process import codegen
 
@@ -53,3 +60,24 @@ class Project:
         finished = self.run("-c", program)
         assert finished.returncode == 0, finished.stderr
         return finished.stdout.strip()
+
+    @contextmanager
+    def imported(self, *modules: str) -> Iterator[list[ModuleType]]:
+        """Import modules of its package into this process, which forgets the package afterwards.
+
+        Other tests walk over all operators and methods that there are.
+        """
+        importlib.invalidate_caches()
+        members = set(vars(Tensor))
+        with (
+            mock.patch.object(sys, "path", [str(self.folder), *sys.path]),
+            mock.patch.dict(registered.definers),
+            mock.patch.dict(registered.packages),
+        ):
+            try:
+                yield [importlib.import_module(f"{self.name}.{module}") for module in modules]
+            finally:
+                for member in set(vars(Tensor)) - members:
+                    delattr(Tensor, member)
+                for name in [name for name in sys.modules if name.partition(".")[0] == self.name]:
+                    del sys.modules[name]

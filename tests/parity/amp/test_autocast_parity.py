@@ -10,8 +10,6 @@ import pytest
 
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 DEVICES = ("cpu", "cuda", "hpu", "ipu", "maia", "mps", "mtia", "xla", "xpu")
 CALLS = [
     "set_autocast_enabled(1)",

@@ -15,8 +15,6 @@ from hypothesis.errors import InvalidArgument
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 # Each operation takes the module's Tensors `a` and `b` and two small numbers; it must mean the same in both modules.
 Operation = Callable[[Any, Any, int, int], Any]
 # The name of an operation, which Tensors it is applied to, its numbers, whether under no_grad.

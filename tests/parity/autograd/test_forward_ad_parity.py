@@ -11,8 +11,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 CASES: dict[str, Callable[[Any, Any], Any]] = {}
 
 

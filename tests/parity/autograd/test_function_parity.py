@@ -8,8 +8,6 @@ import pytest
 
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def scaled(torch: Any, **members: Any) -> Any:
     """`x * n` with n no Tensor; `members` replace its methods."""

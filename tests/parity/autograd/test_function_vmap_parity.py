@@ -8,8 +8,6 @@ import pytest
 
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def scaled_cube(torch: Any, generate: bool = True, **members: Any) -> Any:
     """`x**3 * scale`, a Function of two Tensors with all methods."""

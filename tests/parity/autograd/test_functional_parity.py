@@ -12,8 +12,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 Body = Callable[[Any, Any, Any], Any]  # the module, its `autograd.functional`, the inputs
 
 

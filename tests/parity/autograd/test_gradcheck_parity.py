@@ -12,8 +12,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 Functions = dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]
 
 

@@ -11,8 +11,6 @@ import pytest
 
 from support.both import assert_same, doubled, outcome
 
-pytestmark = pytest.mark.parity
-
 
 def leaf(torch: Any) -> Any:
     return torch.tensor([1.0, 2.0], requires_grad=True)

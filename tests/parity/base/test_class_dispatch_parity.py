@@ -14,8 +14,6 @@ import torch
 import gradwright
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 
 def around(torch: Any, seen: list[Any]) -> Any:
     """A class of Tensors around others, which notes the operators that it does; PyTorch detaches what it saves."""

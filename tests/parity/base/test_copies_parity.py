@@ -12,8 +12,6 @@ import pytest
 import gradwright
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 SHARING: dict[str, Callable[[Any], list[Any]]] = {
     "a slice": lambda t: (lambda v: [v, v[1:3]])(t.arange(6.0)),
     "the slice first": lambda t: (lambda v: [v[1:3], v])(t.arange(6.0)),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 import torchgen.model
 
 from codegen.dispatch_keys import KEYS
 
-pytestmark = pytest.mark.parity
 # What PyTorch has for its own tests alone.
 _FOR_TESTS = "TESTING_ONLY_"
 

@@ -12,8 +12,6 @@ import torch
 import gradwright
 from support.two_modules import assert_same, attempt
 
-pytestmark = pytest.mark.parity
-
 Library = Any
 LIBRARIES = (torch, gradwright)
 DTYPES = [

@@ -16,8 +16,6 @@ from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
 from support.properties import Properties
 
-pytestmark = pytest.mark.parity
-
 properties = Properties()
 
 FLOAT8 = [kind.name for kind in dtypes.FLOAT8_DTYPES]

@@ -12,8 +12,6 @@ import gradwright
 from runtime.base import creation, dtypes
 from runtime.base.types import Size
 
-pytestmark = pytest.mark.parity
-
 NAMES = [d.name for d in (*dtypes.ALL_DTYPES, dtypes.complex32)]
 
 

@@ -11,8 +11,6 @@ import torch
 import gradwright
 from runtime.base.types import KINDS
 
-pytestmark = pytest.mark.parity
-
 USES: dict[str, Callable[[Any, Any], object]] = {
     "zeros": lambda m, at: m.zeros(3, device=at),
     "rand": lambda m, at: m.rand(3, device=at),

@@ -10,8 +10,6 @@ import pytest
 
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 
 def expression(text: str) -> Callable[[Any], Any]:
     """A body that evaluates an expression over the library and some Tensors and arrays."""

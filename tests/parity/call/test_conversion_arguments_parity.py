@@ -9,8 +9,6 @@ import pytest
 
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 CONVERSIONS = [
     "x.to(0.5)",
     "x.to(True)",

@@ -15,8 +15,6 @@ from gradwright.testing import make_sample, operator_function
 from runtime.base import dtypes
 from runtime.load.operator_info import OperatorInfo
 
-pytestmark = pytest.mark.parity
-
 DTYPES = (dtypes.bool, dtypes.uint8, dtypes.int64, dtypes.float16, dtypes.float32, dtypes.complex64)
 CONVOLUTIONS = (
     "convolution", "convolution_backward", "_convolution_double_backward", "_convolution_mode", "conv1d", "conv2d",

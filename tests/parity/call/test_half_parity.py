@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 
 import gradwright
@@ -17,8 +16,6 @@ from gradwright.testing import sample_inputs
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
 from support.properties import Properties
-
-pytestmark = pytest.mark.parity
 
 properties = Properties()
 

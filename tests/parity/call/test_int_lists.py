@@ -11,8 +11,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 CALLS: list[Callable[[Any, Any], Any]] = [
     lambda library, x: x.sum([np.int64(0)]),
     lambda library, x: x.sum([library.tensor(1)]),

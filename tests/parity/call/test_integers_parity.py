@@ -16,8 +16,6 @@ from gradwright.testing import sample_inputs
 from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
 
-pytestmark = pytest.mark.parity
-
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
 NUMBERS = (
     *(0, 1, 2, -1, -3, 127, 128, -128, -129, 255, 256, 300, 70000, -70000, 2**31, 2**32 + 5, 2**63 - 1, -(2**63)),

@@ -10,8 +10,6 @@ import pytest
 from support.both import assert_same_results
 from support.two_modules import attempt, compare
 
-pytestmark = pytest.mark.parity
-
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int64", "bool"]
 NUMBERS = [2, 2.5, True]
 

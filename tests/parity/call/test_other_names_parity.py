@@ -11,8 +11,6 @@ import torch.utils._python_dispatch
 import gradwright
 from gradwright.utils._python_dispatch import TorchDispatchMode
 
-pytestmark = pytest.mark.parity
-
 MODES = {gradwright: TorchDispatchMode, torch: torch.utils._python_dispatch.TorchDispatchMode}
 
 CALLS = """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,8 +12,6 @@ import pytest
 
 from codegen.commands.init import make_package
 from support.own_packages import Project
-
-pytestmark = pytest.mark.parity
 
 NAME = "jax_edges"
 NATIVE_FUNCTIONS = """
@@ -87,9 +83,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     made.append("kernels.py", KERNELS)
     finished = made.generate("--no-verify")
     assert finished.returncode == 0, finished.stderr
-    sys.path.insert(0, str(folder))
-    yield importlib.import_module(f"{NAME}.jax")
-    sys.path.remove(str(folder))
+    with made.imported("jax") as (functions,):
+        yield functions
 
 
 @pytest.mark.parametrize("is_wide", [False, True])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import subprocess
 import sys
@@ -71,13 +70,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def package(project: Project) -> Iterator[tuple[Any, Any]]:
     """Its functions for JAX, and its operators."""
-    with pytest.MonkeyPatch.context() as patch, jax.enable_x64(True):
-        patch.syspath_prepend(project.folder)
-        functions = importlib.import_module(f"{PACKAGE}.jax")
-        registry = importlib.import_module(f"{PACKAGE}._generated.registry")
+    with jax.enable_x64(True), project.imported("jax", "_generated.registry") as (functions, registry):
         yield functions, registry.OPERATORS
-    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
-        del sys.modules[name]
 
 
 def function_of(functions: Any, name: str) -> Any:

@@ -21,8 +21,6 @@ from codegen.source import Diagnostics
 from support.documents import ROOT
 from tools.upstream import paths_of
 
-pytestmark = pytest.mark.parity
-
 
 def test_every_error_has_a_place(packaged: Path, tmp_path: Path) -> None:
     native, derivatives = packaged / "ATen/native/native_functions.yaml", packaged / "autograd/derivatives.yaml"

@@ -12,8 +12,6 @@ from codegen.read.files import load, read_derivatives, read_native_functions, re
 from codegen.source import Diagnostics, SourceFile
 from codegen.words import TAGS
 
-pytestmark = pytest.mark.parity
-
 
 def loaded(path: Path, diagnostics: Diagnostics) -> SourceFile:
     file = load(path, path.name, diagnostics)

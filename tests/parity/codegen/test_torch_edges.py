@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from codegen.commands.init import make_package
 from support.own_packages import Project
 
 # One process makes the package.
-pytestmark = [pytest.mark.parity, pytest.mark.xdist_group("edges for torch")]
+pytestmark = pytest.mark.xdist_group("edges for torch")
 
 NAME = "edges"
 NATIVE_FUNCTIONS = """
@@ -229,9 +228,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def package(project: Project) -> Iterator[Any]:
     """`edges.torch`."""
-    sys.path.insert(0, str(project.folder))
-    yield importlib.import_module(f"{NAME}.torch")
-    sys.path.remove(str(project.folder))
+    with project.imported("torch") as (operators,):
+        yield operators
 
 
 # -- arguments that are no Tensors

@@ -44,9 +44,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def package(project: Project) -> Iterator[Any]:
     """`framed.torch`."""
-    sys.path.insert(0, str(project.folder))
-    yield importlib.import_module(f"{NAME}.torch")
-    sys.path.remove(str(project.folder))
+    with project.imported("torch") as (operators,):
+        yield operators
 
 
 class Case(NamedTuple):

@@ -17,8 +17,6 @@ from codegen.schema.parser import parse_schema
 from codegen.schema.types import SchemaKind
 from codegen.schema.variants import signature
 
-pytestmark = pytest.mark.parity
-
 SIGNATURES = 2584
 ENTRIES = 687
 FORMULAS = 1378

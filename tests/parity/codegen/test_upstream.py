@@ -30,7 +30,6 @@ from tools.upstream import (
     words_of,
 )
 
-pytestmark = pytest.mark.parity
 FOLDER = packaged()
 assert FOLDER is not None
 PATHS = paths_of(FOLDER)

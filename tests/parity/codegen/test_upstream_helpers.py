@@ -16,8 +16,6 @@ from torch.func import jvp, vjp
 import gradwright
 from runtime.operators.upstream import activation, convolution, linalg, loss, nn, pointwise, shape
 
-pytestmark = pytest.mark.parity
-
 
 def numbers(*sizes: int, seed: int = 0) -> torch.Tensor:
     return torch.from_numpy(np.random.default_rng(seed).normal(0, 1, sizes))

@@ -15,8 +15,6 @@ from torch.autograd.gradcheck import GradcheckError
 from codegen.commands.main import main
 from tools.upstream import paths_of, words_of
 
-pytestmark = pytest.mark.parity
-
 
 def proven(words: list[str], operators: tuple[str, ...], file: Path) -> tuple[int, dict[str, dict[str, str]]]:
     """The exit status, and the status of each property by operator."""

@@ -10,8 +10,6 @@ import pytest
 from support.distribution_cases import CASES, build
 from support.two_modules import attempt, compare
 
-pytestmark = pytest.mark.parity
-
 Library = Any
 
 

@@ -16,8 +16,6 @@ import gradwright
 from support.distribution_cases import CASES, build
 from support.two_modules import attempt, compare
 
-pytestmark = pytest.mark.parity
-
 Library = Any
 LIBRARIES = (torch, gradwright)
 

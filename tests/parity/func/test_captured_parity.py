@@ -11,8 +11,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 # What a function does to a Tensor `c` from outside; `x` is its argument.
 STATEMENTS = """
 c.add_(1) | c.add_(x) | c.mul_(2) | c.copy_(x) | c.zero_() | c.fill_(2.0) | c.exp_() | c.clamp_(0, 1) | c.uniform_()

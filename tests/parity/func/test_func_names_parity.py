@@ -8,8 +8,6 @@ import pytest
 
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 REARRANGED = [
     "x, 'a b c -> c a b'", "x, 'a b c -> (a b) c'", "x, 'a b c -> a (b c)'", "x, 'a b (c d) -> a b c d', c=2",
     "x, 'a b (c d) -> a b c d', d=2", "x, '... c -> c ...'", "x, 'a ... -> ... a'", "x, 'a ... -> (a ...)'",

@@ -13,8 +13,6 @@ import torch
 import gradwright
 from support.both import assert_same_results
 
-pytestmark = pytest.mark.parity
-
 Body = Callable[[Any], Any]
 
 

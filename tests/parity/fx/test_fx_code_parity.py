@@ -13,8 +13,6 @@ import pytest
 import gradwright
 from support.both import assert_same, assert_same_results, with_weights
 
-pytestmark = pytest.mark.parity
-
 
 def _model(torch: Any) -> Any:
     class Model(torch.nn.Module):

@@ -16,8 +16,6 @@ import torch.fx
 import gradwright
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def said(text: Any) -> str:
     """A text with the names that PyTorch has."""

@@ -10,8 +10,6 @@ import pytest
 
 from support.both import assert_same, assert_same_results
 
-pytestmark = pytest.mark.parity
-
 
 def numbers(grads: Sequence[Any]) -> list[Any]:
     """What is there now: gradients become those of leaves, and are written."""

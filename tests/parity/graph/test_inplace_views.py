@@ -13,8 +13,6 @@ import gradwright
 from support.both import assert_same, assert_same_results
 from support.two_modules import attempt, compare
 
-pytestmark = pytest.mark.parity
-
 CALLS: dict[str, Callable[[Any], Any]] = {
     "t_": lambda y: y.t_(),
     "transpose_": lambda y: y.transpose_(0, -1),

@@ -21,7 +21,6 @@ from support.operator_comparison import (
 )
 
 pytestmark = [
-    pytest.mark.parity,
     pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
     pytest.mark.skipif(ON_PYTORCHS_FORMULAS, reason="about the Nodes of this project's formulas"),
 ]

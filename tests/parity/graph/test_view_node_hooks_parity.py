@@ -10,8 +10,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "slice": lambda base: base[:2],
     "select": lambda base: base[1],

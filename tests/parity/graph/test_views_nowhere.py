@@ -10,8 +10,6 @@ import pytest
 
 from support.two_modules import attempt, compare
 
-pytestmark = pytest.mark.parity
-
 
 def made_without_grad_mode(torch: Any) -> tuple[Any, Any]:
     base = torch.ones(2, 3, requires_grad=True)

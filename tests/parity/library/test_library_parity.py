@@ -13,8 +13,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 # Registrations are for the whole process, so each run of a body has its own namespaces.
 _numbers = itertools.count()
 _BODIES = []

@@ -10,8 +10,6 @@ import pytest
 
 from support.documents import ROOT
 
-pytestmark = pytest.mark.parity
-
 SOURCE = (ROOT / "examples" / "custom_layer.py").read_text(encoding="utf-8")
 
 

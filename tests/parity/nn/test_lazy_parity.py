@@ -17,8 +17,6 @@ from gradwright.nn.lazy import LazyModuleMixin
 from gradwright.nn.parameter import UninitializedTensorMixin
 from support.both import assert_same, with_weights
 
-pytestmark = pytest.mark.parity
-
 MODULES = """
 nn.LazyLinear(4) | (3, 5)
 nn.LazyLinear(4, bias=False) | (2, 3, 5)

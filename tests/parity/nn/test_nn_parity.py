@@ -15,8 +15,6 @@ import torch
 import gradwright
 from support.two_modules import assert_same, attempt, compare, warned
 
-pytestmark = pytest.mark.parity
-
 Library = Any
 
 

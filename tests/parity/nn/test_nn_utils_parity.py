@@ -16,7 +16,6 @@ import torch.nn.utils.prune
 import gradwright
 
 pytestmark = [
-    pytest.mark.parity,
     pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning"),
     pytest.mark.filterwarnings("ignore:.*is now deprecated:FutureWarning"),
 ]

@@ -11,8 +11,6 @@ import gradwright
 from support.both import assert_same, with_weights
 from support.kernel_cases import cases
 
-pytestmark = pytest.mark.parity
-
 MODULES = """
 nn.RNN(3, 4) | nn.RNN(3, 4, 2, "relu", bidirectional=True) | nn.RNN(3, 4, nonlinearity="relu", bias=False)
 nn.GRU(3, 4) | nn.GRU(3, 4, 2, bidirectional=True, batch_first=True) | nn.GRU(3, 4, 2, bias=False)

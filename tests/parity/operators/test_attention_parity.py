@@ -14,7 +14,7 @@ from gradwright.nn.attention import SDPBackend, sdpa_kernel
 from support.both import assert_same, with_weights
 from support.kernel_cases import cases
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 RANDOM = np.random.default_rng(0)
 ARRAYS = {

@@ -12,8 +12,6 @@ import gradwright
 from support.both import assert_same, with_weights
 from support.operator_comparison import OF_OUR_FORMULAS
 
-pytestmark = pytest.mark.parity
-
 
 def names(library: Any) -> dict[str, Any]:
     numbers = np.random.default_rng(3)

@@ -12,8 +12,6 @@ import gradwright
 from support.both import assert_same, assert_same_results
 from support.kernel_cases import cases, compare
 
-pytestmark = pytest.mark.parity
-
 _RANDOM = np.random.default_rng(0)
 ARRAYS: dict[str, np.ndarray] = {
     "x": _RANDOM.standard_normal((4, 3, 5)),

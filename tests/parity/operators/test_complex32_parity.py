@@ -19,8 +19,6 @@ from tools.opinfo.entries import entries
 from tools.opinfo.measuring import UNDETERMINED, Call
 from tools.opinfo.sides import Side
 
-pytestmark = pytest.mark.parity
-
 SAMPLES = 6
 # Computed here, where PyTorch refuses: what it is made of is other operators.
 MORE = {

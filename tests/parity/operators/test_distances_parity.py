@@ -10,8 +10,6 @@ import pytest
 
 from support.two_modules import compare
 
-pytestmark = pytest.mark.parity
-
 ORDERS = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf]
 
 

@@ -10,8 +10,6 @@ import pytest
 
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 INFINITY = float("inf")
 NUMBERS = [0, 1, 5, -3, 2.5, -0.5, INFINITY, float("nan"), True, 1 + 2j, 1e300, 2**40, 2**62]
 DTYPES = [None, "float32", "float64", "int64", "int32", "uint8", "bool", "complex64", "float16"]

@@ -12,7 +12,7 @@ import gradwright
 from support.both import assert_same
 from support.kernel_cases import cases
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 RANDOM = np.random.default_rng(0)
 ARRAYS = {

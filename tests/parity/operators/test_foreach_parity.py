@@ -13,7 +13,7 @@ from generated.registry import OPERATORS
 from gradwright.testing import Sample, operator_function, sample_inputs
 from runtime.load.operator_info import OperatorInfo
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 ON_LISTS = [info for name, info in OPERATORS.items() if name.startswith("_foreach_")]
 IN_PLACE = [info for info in ON_LISTS if "(a!)" in info.schema]

@@ -29,7 +29,6 @@ from support.operator_comparison import (
 
 # PyTorch's own out= kernels, in second derivatives of losses.
 pytestmark = [
-    pytest.mark.parity,
     pytest.mark.filterwarnings("ignore:An output with one or more elements was resized"),
 ]
 

@@ -13,8 +13,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 inf, nan = math.inf, math.nan
 Numbers = tuple[float | complex, ...]
 

@@ -15,8 +15,6 @@ import gradwright
 from support.both import assert_same
 from support.kernel_cases import Namespace, cases, compare
 
-pytestmark = pytest.mark.parity
-
 _RANDOM = np.random.default_rng(2)
 ARRAYS: dict[str, np.ndarray] = {
     "X": _RANDOM.standard_normal((4, 6)),

@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 import gradwright
 from runtime.methods.indexing import getitem, setitem
 
-pytestmark = pytest.mark.parity
-
 Index = tuple[Any, Any]  # the same index for Gradwright and for PyTorch
 
 

@@ -17,8 +17,6 @@ import gradwright
 import gradwright.nn.functional
 from runtime.methods import conversion
 
-pytestmark = pytest.mark.parity
-
 _RANDOM = np.random.default_rng(0)
 ARRAYS: dict[str, np.ndarray] = {
     "x": _RANDOM.standard_normal((3, 4)),

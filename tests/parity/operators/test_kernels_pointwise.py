@@ -14,8 +14,6 @@ from generated import kernels
 from runtime.operators.kernels import activation, arithmetic, comparison, exponential, special, trigonometric
 from runtime.operators.kernels import complex as complex_kernels
 
-pytestmark = pytest.mark.parity
-
 Case = tuple[str, Callable[..., Any], Callable[..., Any], str]
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.5, 1.5, 0.1, 3.0, -3.0, 6.5, -7.25, 25.0, np.inf, -np.inf, np.nan]

@@ -13,8 +13,6 @@ import torch
 
 from runtime.operators.kernels import linalg, ordering, rearrange, reduction, shape
 
-pytestmark = pytest.mark.parity
-
 INF, NAN = float("inf"), float("nan")
 SPECIAL = [[1.5, NAN, -INF, 2.0], [0.0, -1.0, 3.0, INF], [2.0, 2.0, -4.0, 0.5]]
 

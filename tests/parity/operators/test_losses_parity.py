@@ -13,8 +13,6 @@ import gradwright
 from support.both import assert_same
 from support.operator_comparison import OF_OUR_FORMULAS
 
-pytestmark = pytest.mark.parity
-
 
 def names(library: Any) -> dict[str, Any]:
     """Tensors of every kind, the same values in both libraries."""

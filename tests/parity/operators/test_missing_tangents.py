@@ -23,8 +23,6 @@ from support.operator_comparison import (
     torch_operator,
 )
 
-pytestmark = pytest.mark.parity
-
 SPECIAL = (0.0, float("inf"), -float("inf"), 1e300, -0.0, 1.0)
 
 # Infinities of complex numbers multiply in many ways, and infinite targets are no probabilities.

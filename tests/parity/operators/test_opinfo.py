@@ -14,8 +14,6 @@ from support.documents import ROOT
 from tools.opinfo import entries
 from tools.opinfo.deviations import PYTORCH_IS_WRONG
 
-pytestmark = pytest.mark.parity
-
 LEDGER = entries.read()
 
 

@@ -11,8 +11,6 @@ import torch
 import gradwright
 from support.kernel_cases import cases, compare
 
-pytestmark = pytest.mark.parity
-
 _RANDOM = np.random.default_rng(0)
 ARRAYS: dict[str, np.ndarray] = {
     "a": _RANDOM.standard_normal((2, 3, 9)),

@@ -13,8 +13,6 @@ import torch
 import gradwright
 from gradwright.autograd import grad
 
-pytestmark = pytest.mark.parity
-
 INF, NAN = float("inf"), float("nan")
 ZEROS = np.array([[1.0, 0, 2], [0, 3, 0], [4, 5, 6]])
 TIES = np.array([[1.0, 1, 0], [2, 2, 2]])

@@ -21,7 +21,7 @@ from support.operator_comparison import ON_PYTORCHS_FORMULAS
 from support.properties import Properties
 from support.results import edge_samples, share_memory, tensors_in
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 properties = Properties()
 

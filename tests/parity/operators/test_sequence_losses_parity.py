@@ -13,8 +13,6 @@ from gradwright.autograd import gradcheck, gradgradcheck
 from support.both import assert_same, with_weights
 from support.operator_comparison import OF_OUR_FORMULAS
 
-pytestmark = pytest.mark.parity
-
 LEAVES = ("s", "t", "x", "y", "w", "v", "b", "q", "c")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from support.both import assert_same
 
-pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 SIZES: list[Callable[[Any], Any]] = [
     lambda lib: lib.ones(6).view(-2, 3),

@@ -10,8 +10,6 @@ import pytest
 import gradwright
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 CASES: dict[str, Callable[[Any], Any]] = {
     "a part": lambda t: (lambda x: t.slice_inverse(x[1:3], x, 0, 1, 3))(t.arange(15.0).reshape(5, 3)),
     "with steps": lambda t: (lambda x: x[::2].slice_inverse(x, step=2))(t.arange(15.0).reshape(5, 3)),

@@ -11,9 +11,6 @@ import torch
 import gradwright
 from support.operator_comparison import OF_OUR_FORMULAS, ON_PYTORCHS_FORMULAS
 
-pytestmark = pytest.mark.parity
-
-
 inf, nan = math.inf, math.nan
 
 

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 import torch
 
 import gradwright
@@ -14,8 +13,6 @@ from generated.registry import OPERATORS
 from gradwright.testing import Sample, operator_function, sample_inputs
 from runtime.load.operator_info import OperatorInfo
 from support.properties import Properties
-
-pytestmark = pytest.mark.parity
 
 properties = Properties()
 

@@ -11,8 +11,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 RANDOM = np.random.default_rng(3)
 ARRAYS = {
     "numbers": RANDOM.integers(0, 4, 12).astype(np.float64),

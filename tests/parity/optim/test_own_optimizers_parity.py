@@ -9,8 +9,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 
 def test_an_optimizer_without_init() -> None:
     outcomes = []

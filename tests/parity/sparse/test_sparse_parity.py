@@ -15,8 +15,6 @@ import torch
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 
 @pytest.fixture(autouse=True)
 def _quiet() -> Iterator[None]:

@@ -13,8 +13,6 @@ import pytest
 import gradwright
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 BOTH_WAYS = pytest.mark.parametrize("use_reentrant", [True, False])
 
 

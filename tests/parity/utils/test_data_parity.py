@@ -12,8 +12,6 @@ import pytest
 import gradwright
 from support.two_modules import assert_same, attempt, compare, warned
 
-pytestmark = pytest.mark.parity
-
 Library = Any
 Pair = namedtuple("Pair", "x y")
 

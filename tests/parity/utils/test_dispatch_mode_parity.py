@@ -11,8 +11,6 @@ import pytest
 import gradwright
 from support.both import assert_same, outcome
 
-pytestmark = pytest.mark.parity
-
 # PyTorch detaches what it saves, and marks what it makes of Python's numbers.
 UNSEEN = frozenset(("aten.detach.default", "aten.lift_fresh.default"))
 

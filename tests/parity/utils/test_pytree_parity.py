@@ -12,8 +12,6 @@ import torch.utils.hooks
 
 import gradwright
 
-pytestmark = pytest.mark.parity
-
 Pair = namedtuple("Pair", "first second")
 
 TREES: list[Any] = [

@@ -12,8 +12,6 @@ import pytest
 import gradwright.utils.checkpoint
 from support.both import assert_same
 
-pytestmark = pytest.mark.parity
-
 UNSEEN = frozenset(("aten.detach.default",))
 
 

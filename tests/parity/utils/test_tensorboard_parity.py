@@ -21,8 +21,6 @@ from torch.utils.tensorboard import SummaryWriter as Theirs
 import gradwright
 from gradwright.utils.tensorboard import SummaryWriter as Ours
 
-pytestmark = pytest.mark.parity
-
 _RANDOM = np.random.RandomState(0)
 NUMBERS = _RANDOM.standard_normal((40, 5)).astype(np.float32)
 COLOURS = _RANDOM.uniform(-0.2, 1.2, (11, 3, 4, 5)).astype(np.float32)
