@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from codegen.formula.typed import (
     DTYPE,
+    SCALAR,
+    TENSOR,
     TypedExpr,
 )
 from codegen.plan.batching import BatchingPlan
@@ -193,12 +195,32 @@ class OperatorPlan:
     @property
     def computes_halves(self) -> bool:
         """Whether the fast path in C++ takes Tensors of one half precision, too: in float32, with rounded results."""
-        dtypes, fast_path = self.source.dtypes, self.compute.fast_path
+        dtypes = self.source.dtypes
+        return self._converts and self.compute.in_float32 and (dtypes is None or "half" in dtypes.kinds)
+
+    @property
+    def promoted(self) -> frozenset[str]:
+        """The arguments that the fast path in C++ brings to one element type itself."""
+        promotion = self.compute.promotion
+        if promotion is None or not self._converts:
+            return frozenset()
+        types = {argument.name: base_type(argument.type) for argument in self.schema.arguments}
+        every = [name for name, type in types.items() if type in (TENSOR, SCALAR)]
+        names = frozenset(every if promotion.arguments is None else promotion.arguments)
+        return names if any(types[name] == TENSOR for name in names) else frozenset()
+
+    @property
+    def computes_other_dtypes(self) -> bool:
+        """Whether the fast path in C++ takes Tensors of other element types than its kernel computes in."""
+        return self.computes_halves or bool(self.promoted)
+
+    @property
+    def _converts(self) -> bool:
+        """Whether the results of the fast path are the same arrays where arguments are converted before."""
+        fast_path = self.compute.fast_path
         return (
             fast_path is not None
-            and self.compute.in_float32
             and fast_path.results.kind in (ResultKind.ARRAY, ResultKind.SEVERAL)
-            and (dtypes is None or "half" in dtypes.kinds)
             and not any(argument.is_write for argument in self.schema.all_arguments)
             and not self.source.is_random
         )

@@ -39,8 +39,8 @@ class Call:
         kind: which of these.
         name: `mul.Tensor`, `MulBackward0`, `backward`.
         fast: whether the native core ran it.
-        kernel: of an operator on the fast path: `native loop`, also `in float32`, `NumPy's loop`, `Python kernel`, or
-            `operators` where it is made of others.
+        kernel: of an operator on the fast path: `native loop`, also `in float32` or `on converted arguments`,
+            `NumPy's loop`, `Python kernel`, or `operators` where it is made of others.
         reason: why it is not faster: what sent it to Python, or the kernel.
         depth: how many of the calls around it are listed.
         chosen_in_python: whether the packet chose the overload in Python.

@@ -24,6 +24,7 @@ from runtime.call.kernel_stacks import KernelTable
 
 if TYPE_CHECKING:
     from runtime.call.binding import Signature
+    from runtime.call.other_dtypes import Conversion
 
 no_names: Mapping[str, str] = {}
 # Kinds of element types that are computed with; those of fewer bits are taken by operators that say so.
@@ -364,26 +365,27 @@ class OperatorFacts:
         return next(i for i, argument in enumerate(arguments) if argument.alias is not None)
 
     @cached_property
-    def takes_halves(self) -> bool:
-        """Whether a built-in kernel makes the one result of Tensors of half precision: `halves.computed` calls it.
+    def converts(self) -> bool:
+        """Whether a built-in kernel makes the one result of converted arguments: `other_dtypes.computed` calls it.
 
-        Nothing is placed or written to, and the first argument is a Tensor, so the others are promoted to its type.
+        Nothing is placed or written to.
         """
         schema = self.signature.schema
         return (
-            self.in_float32
-            and self.signature.parameters[0].type == "Tensor"
-            and (self.promotion is None or 0 in self.promoted_positions)
-            and self.record is not None
+            (self.in_float32 or self.promotion is not None)
             and self.view is None
             and isinstance(self.loaded_kernel(CPU), (FunctionType, np.ufunc))
             and self.built_in.keys().isdisjoint(COMPOSITES)
-            and (self.dtypes is None or "half" in self.dtypes[0])
             and self.result_count == 1
             and not schema.is_factory
             and self.device_position is self.layout_position is self.memory_format_position is None
             and not any(argument.is_write for argument in schema.all_arguments)
         )
+
+    @cached_property
+    def conversions(self) -> dict[tuple[Any, ...], Conversion | None]:
+        """By the types of arguments, what `other_dtypes.computed` does with them; None where it does nothing."""
+        return {}
 
     @cached_property
     def result_count(self) -> int | None:
@@ -424,6 +426,18 @@ def tensors_at(values: Sequence[Any], positions: Sequence[int]) -> list[Tensor]:
         elif isinstance(value, list):
             tensors += [item for item in value if isinstance(item, Tensor)]
     return tensors
+
+
+def any_has_history(values: Sequence[Any], positions: Sequence[int]) -> bool:
+    """Whether one of these Tensors requires grad: a leaf, or what was recorded."""
+    for i in positions:
+        value = values[i]
+        if isinstance(value, Tensor):
+            if value._edge is not None:
+                return True
+        elif isinstance(value, list) and any_has_history(value, range(len(value))):
+            return True
+    return False
 
 
 def flat_tensors(values: Sequence[Any]) -> list[Tensor]:

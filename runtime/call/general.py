@@ -13,9 +13,9 @@ from runtime.base import class_dispatch
 from runtime.base.modes import Variant, grad_mode, process_handlers, tell_recorded, thread_handlers, unrecorded
 from runtime.base.overriding import ask_types, overriding_types, watch
 from runtime.base.tensor import Tensor, wrap
-from runtime.call import halves, kernel_table, wrapper_views
+from runtime.call import kernel_table, other_dtypes, wrapper_views
 from runtime.call.device_kernels import DeviceKernel
-from runtime.call.facts import tensors_at
+from runtime.call.facts import any_has_history, tensors_at
 from runtime.call.inference import untrack
 from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import ArrayKernel, backend_of
@@ -51,8 +51,8 @@ def call(operator: Operator, /, *args: Any, **kwargs: Any) -> Any:
         if found := overriding_types((*args, *kwargs.values())):  # of a class that is none of Tensors
             return ask_types(named(operator), args, kwargs, found)
         raise
-    if operator.takes_halves and operator.table is None and operator.traced is None:
-        out = halves.computed(operator, values)
+    if operator.converts and operator.table is None and operator.traced is None:
+        out = other_dtypes.computed(operator, values)
         if out is not None:
             if grad_mode.enabled:
                 _record(operator, out, values)
@@ -232,13 +232,11 @@ def call_override(operator: Operator, variant: Variant, values: list[Any]) -> An
 
 def _record(operator: Operator, out: Any, values: Sequence[Any]) -> None:
     if operator.record is not None:
-        if any(tensor._edge is not None for tensor in tensors_at(values, operator.differentiable_positions)):
+        if any_has_history(values, operator.differentiable_positions):
             operator.record(out, *values)
             if thread_handlers.recorded or process_handlers.recorded:
                 show_recorded(out)
-    elif not operator.never_differentiable and any(
-        tensor._edge is not None for tensor in tensors_at(values, operator.tensor_positions)
-    ):
+    elif not operator.never_differentiable and any_has_history(values, operator.tensor_positions):
         undifferentiable(operator, out)
 
 

@@ -18,7 +18,7 @@ from runtime.base.modes import grad_mode, plain_types, process_handlers, thread_
 from runtime.base.sharing import check_captured, counter, shares, transforms
 from runtime.base.state import UNTRACKED
 from runtime.base.tensor import Tensor
-from runtime.call.facts import tensors_at
+from runtime.call.facts import any_has_history, tensors_at
 from runtime.call.general import (
     Constant,
     NotDifferentiable,
@@ -113,7 +113,7 @@ def is_recorded(operator: Operator, values: Sequence[Any], position: int = 0) ->
         return False
     # Composite operators do not say in which arguments they are differentiable: all Tensors may be.
     positions = range(len(values)) if operator.traced is not None else operator.written_positions
-    return target._edge is not None or any(tensor._edge is not None for tensor in tensors_at(values, positions))
+    return target._edge is not None or any_has_history(values, positions)
 
 
 def check_promoted(operator: Operator, values: Sequence[Any], target: Tensor) -> None:

@@ -25,7 +25,7 @@ def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]
     """Unwrap, promote, run a kernel on arrays.  Gives what the kernel gives."""
     values = with_dtype(operator, values)
     wanted = wanted_dtype(operator, values)
-    half = _half(operator, values, wanted) if operator.in_float32 else _complex32(operator, values, wanted)
+    half = half_of_results(operator, values, wanted) if operator.in_float32 else _complex32(operator, values, wanted)
     if half is not None:
         rounds = not asks_dtype(values) or any(value is complex32 for value in values)
         # Where a kernel compares dtypes, these stay different ones.
@@ -33,16 +33,16 @@ def run_kernel(operator: Operator, kernel: Callable[..., Any], values: list[Any]
         wide = COMPLEX128 if apart else COMPLEX64
         values = [computable(value, wide) for value in values]
         wanted = computed_in(half) if wanted is not None else None
-    if wanted is not None:
-        values = _promoted(operator, values, wanted)
-    arrays = [to_array(values[i]) for i in operator.kernel_positions]
-    try:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        if wanted is not None:
+            values = _promoted(operator, values, wanted)
+        arrays = [to_array(values[i]) for i in operator.kernel_positions]
+        try:
             result = kernel(*arrays)
-    except Exception as error:
-        raise explained(operator, error, values) from None
-    check_arrays(operator, result)
-    return rounded(result, half) if half is not None and rounds else result
+        except Exception as error:
+            raise explained(operator, error, values) from None
+        check_arrays(operator, result)
+        return rounded(result, half) if half is not None and rounds else result
 
 
 def check_dtypes(operator: Operator, values: Sequence[Any]) -> None:
@@ -113,7 +113,7 @@ def _elements(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else (value,)
 
 
-def _half(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
+def half_of_results(operator: Operator, values: Sequence[Any], wanted: np.dtype[Any] | None) -> np.dtype[Any] | None:
     """The half precision that results are rounded to after they were computed in float32."""
     if wanted is None:
         arrays = [tensor._array for tensor in tensors_at(values, operator.tensor_positions)]

@@ -16,6 +16,7 @@ from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements, function_head, row
 from codegen.targets.cpp.table import COMPOSITES
 from codegen.targets.environment import quoted
+from codegen.words import PromotionKind
 
 # The test of a guard; {0} and {1} are its arguments, {takes} the kinds of dtypes, {needed} what it needs of Python.
 _GUARDS: Mapping[GuardKind, str] = {
@@ -51,6 +52,11 @@ _SEVERAL: Mapping[tuple[str, ...], str] = {
     ("float", "complex"): "kInexact",
     ("float", "integer", "complex"): "kNumber",
 }
+# What becomes of the common element type, where it is not computed in as it is.
+_PROMOTIONS: Mapping[PromotionKind, str] = {
+    PromotionKind.INT_TO_FLOAT: "kIntToFloat",
+    PromotionKind.BOOL_TO_INT: "kBoolToInt",
+}
 _NEEDED: Mapping[GuardKind, tuple[str, str]] = {
     GuardKind.DTYPE: ("runtime.base.dtypes", "dtype"),
     GuardKind.DTYPE_OR_NONE: ("runtime.base.dtypes", "dtype"),
@@ -73,6 +79,8 @@ class EntryView:
     parameters: str  # their names, as the elements of an array
     out: str  # who serves calls with `out=`
     computes_halves: str  # "true" or "false"
+    promotion: str  # what becomes of the common element type
+    promoted: str  # the arguments that are brought to it, as bits
     count: int
     positional: int
 
@@ -117,6 +125,7 @@ class Entry(ABC):
             row(*names),
             self._out() if function == self.operator.python.function and self.operator.writes_out else "Out::kPython",
             str(self.operator.computes_halves).lower(),
+            *self._promotion(),
             len(parameters),
             sum(not parameter.keyword_only for parameter in parameters),
         )
@@ -124,6 +133,16 @@ class Entry(ABC):
     def _out(self) -> str:
         """How what the entry gives gets into the Tensor of a call with `out=`."""
         return "Out::kApart" if self.operator.compute.exclusive else "Out::kCopied"
+
+    def _promotion(self) -> tuple[str, str]:
+        """The promotion, and the positions of what is promoted."""
+        promoted = self.operator.promoted
+        if not promoted:
+            return "Promotion::kNone", "0"
+        assert self.operator.compute.promotion is not None
+        kind = _PROMOTIONS.get(self.operator.compute.promotion.kind, "kCommon")
+        bits = sum(1 << i for i, p in enumerate(self.operator.python.parameters) if p.name in promoted)
+        return f"Promotion::{kind}", f"{bits:#x}"
 
     def _test(self, guard: Guard) -> str:
         needed = self.needs.name(*_NEEDED[guard.kind]) if guard.kind in _NEEDED else ""
@@ -140,14 +159,14 @@ class Entry(ABC):
         open_ = [f"!entries::{cpp(self.function)}.replaced"]
         if self.function != self.operator.python.function:  # its kernel computes what a variant writes
             open_.append(f"!(entries::{cpp(self.operator.python.function)}.replaced & kByKernel)")
-        if self.operator.computes_halves:
-            self.out.add("Ref half;")
+        if self.operator.computes_other_dtypes:
+            self.out.add("Ref known;")
         self.out.add(f"if (!({' && '.join([*open_, *self.tests])})) {{")
         with self.out.block():
-            if self.operator.computes_halves:
+            if self.operator.computes_other_dtypes:
                 entries = [f"entries::{cpp(self.function)}", f"entries::{cpp(self.operator.python.function)}"]
-                self.out.assign("half", Call("in_float32", [*entries, *self.arguments]))
-                self.out.when(["!half"], self._fall_back())
+                self.out.assign("known", Call("in_other_dtype", [*entries, *self.arguments]))
+                self.out.when(["!known"], self._fall_back())
             else:
                 self.out.add(self._fall_back())
 

@@ -85,8 +85,8 @@ class _InplaceEntry(KernelEntry):
             self._overwrite()
         elif isinstance(writer, LoopChoice):
             self.out.add("bool written = false;")
-            if self.operator.computes_halves:
-                self.out.add("if (!half) {")
+            if self.operator.computes_other_dtypes:
+                self.out.add("if (!known) {")
                 with self.out.block():
                     self._choose("written", writer)
             else:
@@ -95,7 +95,7 @@ class _InplaceEntry(KernelEntry):
             with self.out.block():
                 self._overwrite()
         else:
-            known = ["half"] if self.operator.computes_halves else []
+            known = ["known"] if self.operator.computes_other_dtypes else []
             self.out.when([*known, f"!{writer}"], "{", "||")
             with self.out.block():
                 self._overwrite()

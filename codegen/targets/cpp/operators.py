@@ -213,8 +213,8 @@ class KernelEntry(Entry):
             return
         if isinstance(native, Call):
             self._assign_result(native)
-        elif self.operator.computes_halves:
-            self.out.add("Ref result = std::move(half);")
+        elif self.operator.computes_other_dtypes:
+            self.out.add("Ref result = std::move(known);")
             self.out.add("if (!result) {")
             with self.out.block():
                 self._choose("result", native)
@@ -230,9 +230,9 @@ class KernelEntry(Entry):
             self.out.when(["!result"], f"result = {in_python};")
 
     def _assign_result(self, call: Call) -> None:
-        """Declare `result`: what is known of half precision, or else what the call gives."""
-        if self.operator.computes_halves:
-            self.out.add("Ref result = std::move(half);")
+        """Declare `result`: what is known of other dtypes, or else what the call gives."""
+        if self.operator.computes_other_dtypes:
+            self.out.add("Ref result = std::move(known);")
             self.out.when(["!result"], f"result = {call};")
         else:
             self.out.assign("Ref result", call)

@@ -295,7 +295,7 @@ def _loop_values(file: LoopFile) -> Mapping[str, object]:
 
 
 # What generated code is written in; the others hold kernels, and are there where one of these is called.
-_WORDS = ("formulas", "halves", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
+_WORDS = ("formulas", "other_dtypes", "inplace", "intrinsics", "kernels", "layouts", "registry", "saved_state", "views")
 _HEADERS = frozenset(f"{name}.hpp" for name in _WORDS)
 
 

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "halves.hpp"
+#include "other_dtypes.hpp"
 #include "kernels.hpp"
 #include "registry.hpp"
 
@@ -93,7 +93,7 @@ Ref watched_call(Function& function, PyObject* const* values) {
   }
   const bool replaced = (function.replaced & kByKernel) != 0;
   int guard = replaced ? kKernelReplaced : function.failing(values);
-  if (guard >= 0 && function.computes_halves && are_halves(values, function.count)) guard = kNoGuard;
+  if (guard >= 0 && takes_in_other_dtype(function, values)) guard = kNoGuard;
   tell_enter("operator", Ref::borrow(function.fallback), guard, function.count, values);
   if (guard != kNoGuard) {
     Ref out = call_python(function, values);

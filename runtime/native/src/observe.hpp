@@ -30,6 +30,7 @@ inline constexpr char kNumpyLoop[] = "NumPy's loop";
 inline constexpr char kPythonKernel[] = "Python kernel";
 inline constexpr char kMadeOfOperators[] = "operators";
 inline constexpr char kInFloat32[] = "native loop in float32";
+inline constexpr char kConverted[] = "native loop on converted arguments";
 void note_kernel(const char* which);
 
 // The result of a composite function.

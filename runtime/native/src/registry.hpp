@@ -9,6 +9,7 @@
 
 #include "core.hpp"
 #include "observe.hpp"
+#include "promotion.hpp"
 
 namespace gradwright {
 
@@ -28,7 +29,9 @@ struct Function {
   // The number of the first guard in generated/guards.py that these values fail; kNoGuard if they pass.
   int (*failing)(PyObject* const* values);
   Out out;
-  bool computes_halves;  // Tensors of half precision are taken, too: in_float32 computes
+  bool computes_halves;  // Tensors of half precision are taken, too: in_other_dtype computes
+  Promotion promotion;   // and Tensors of different element types
+  uint64_t promoted;     // the positions of the arguments that are brought to one type, as bits
 
   // Set by load_package().
   PyObject* fallback = nullptr;  // the Python function, which does everything
