@@ -63,7 +63,10 @@ def test_kernels_of_the_fast_path(x: Any) -> None:
 
 # A call, and words of the reason why it is not all native.
 DECLINED = {
-    "promotion": (lambda x: x * gradwright.tensor([1, 2]).to(gradwright.uint16), "self is float32 and other uint16: promotion"),
+    "promotion": (
+        lambda x: x * gradwright.tensor([1, 2]).to(gradwright.uint16),
+        "self is float32 and other uint16: promotion",
+    ),
     "dtype": (lambda x: gradwright.tensor([1, 2]).to(gradwright.uint16).sin(), "self is uint16, which has no loops"),
     "kind": (lambda x: gradwright.tensor([1, 2]).mean(dtype=None), "self is int64, which is refused or computed"),
     "class": (

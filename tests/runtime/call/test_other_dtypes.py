@@ -1,4 +1,4 @@
-"""Tensors of different element types, and integers where floats are asked for: short ways give what the general one does.
+"""Tensors of several dtypes, and integers where floats are asked for: short ways give what the general one gives.
 
 There are two: `runtime/call/other_dtypes.py`, and where it is built that of the native core.
 """
