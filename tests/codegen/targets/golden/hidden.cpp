@@ -40,12 +40,12 @@ const NodeClass HiddenBackward0::table = {
 
 // hidden(Tensor self) -> Tensor
 Ref hidden_default_(PyObject* self_) {
-  Ref half;
+  Ref known;
   if (!(!entries::hidden_default_.replaced && is_plain(self_) && is_not_half(self_))) {
-    half = in_float32(entries::hidden_default_, entries::hidden_default_, self_);
-    if (!half) return fall_back(entries::hidden_default_, self_);
+    known = in_other_dtype(entries::hidden_default_, entries::hidden_default_, self_);
+    if (!known) return fall_back(entries::hidden_default_, self_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::hidden_default_kernel_, array_object(self_));
   if (!result) return fall_back(entries::hidden_default_, self_);
   result = lie_contiguous(std::move(result));

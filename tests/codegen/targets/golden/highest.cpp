@@ -64,12 +64,12 @@ const NodeClass HighestBackward0::table = {
 
 // highest(Tensor self, int dim) -> (Tensor values, Tensor indices)
 Ref highest_default_(PyObject* self_, PyObject* dim_) {
-  Ref half;
+  Ref known;
   if (!(!entries::highest_default_.replaced && is_plain(self_) && PyLong_CheckExact(dim_) && is_not_half(self_))) {
-    half = in_float32(entries::highest_default_, entries::highest_default_, self_, dim_);
-    if (!half) return fall_back(entries::highest_default_, self_, dim_);
+    known = in_other_dtype(entries::highest_default_, entries::highest_default_, self_, dim_);
+    if (!known) return fall_back(entries::highest_default_, self_, dim_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run(py::highest_default_kernel_, array_object(self_), dim_);
   if (!result) return fall_back(entries::highest_default_, self_, dim_);
   result = lie_contiguous(std::move(result));

@@ -2,14 +2,14 @@
 
 // join(Tensor[] tensors, int dim=0) -> Tensor
 Ref join_default_(PyObject* tensors_, PyObject* dim_) {
-  Ref half;
+  Ref known;
   if (!(!entries::join_default_.replaced && all_plain(tensors_) && PyLong_CheckExact(dim_))) {
-    half = in_float32(entries::join_default_, entries::join_default_, tensors_, dim_);
-    if (!half) return fall_back(entries::join_default_, tensors_, dim_);
+    known = in_other_dtype(entries::join_default_, entries::join_default_, tensors_, dim_);
+    if (!known) return fall_back(entries::join_default_, tensors_, dim_);
   }
   Ref tensors_arrays = array_list(tensors_);
   if (!tensors_arrays) return Ref();
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::join_default_kernel_, tensors_arrays.get(), dim_);
   if (!result) return fall_back(entries::join_default_, tensors_, dim_);
   result = lie_contiguous(std::move(result));

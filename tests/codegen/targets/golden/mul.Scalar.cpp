@@ -66,12 +66,12 @@ const NodeClass MulBackward1::table = {
 
 // mul.Scalar(Tensor self, Scalar other) -> Tensor
 Ref mul_Scalar_(PyObject* self_, PyObject* other_) {
-  Ref half;
+  Ref known;
   if (!(!entries::mul_Scalar_.replaced && is_plain(self_) && is_real_number(other_) && goes_with(self_, other_, kReal))) {
-    half = in_float32(entries::mul_Scalar_, entries::mul_Scalar_, self_, other_);
-    if (!half) return fall_back(entries::mul_Scalar_, self_, other_);
+    known = in_other_dtype(entries::mul_Scalar_, entries::mul_Scalar_, self_, other_);
+    if (!known) return fall_back(entries::mul_Scalar_, self_, other_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = binary_scalar<kernels::mul>(self_, other_);
   if (!result) result = run_for_array(py::mul_Scalar_kernel_, array_object(self_), other_);
   if (!result) return fall_back(entries::mul_Scalar_, self_, other_);

@@ -89,12 +89,12 @@ const NodeClass MulBackward0::table = {
 
 // mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul_Tensor_(PyObject* self_, PyObject* other_) {
-  Ref half;
+  Ref known;
   if (!(!entries::mul_Tensor_.replaced && is_plain(self_) && is_plain(other_) && is_not_half(self_) && same_dtype(self_, other_))) {
-    half = in_float32(entries::mul_Tensor_, entries::mul_Tensor_, self_, other_);
-    if (!half) return fall_back(entries::mul_Tensor_, self_, other_);
+    known = in_other_dtype(entries::mul_Tensor_, entries::mul_Tensor_, self_, other_);
+    if (!known) return fall_back(entries::mul_Tensor_, self_, other_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = binary<kernels::mul>(self_, other_);
   if (!result) result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
   if (!result) return fall_back(entries::mul_Tensor_, self_, other_);
@@ -110,17 +110,17 @@ Ref mul_Tensor_(PyObject* self_, PyObject* other_) {
 
 // mul_.Tensor, for mul.Tensor(Tensor self, Tensor other) -> Tensor
 Ref mul__Tensor_(PyObject* self_, PyObject* other_) {
-  Ref half;
+  Ref known;
   if (!(!entries::mul__Tensor_.replaced && !(entries::mul_Tensor_.replaced & kByKernel) && is_plain(self_) && is_plain(other_) && is_not_half(self_) && same_dtype(self_, other_))) {
-    half = in_float32(entries::mul__Tensor_, entries::mul_Tensor_, self_, other_);
-    if (!half) return fall_back(entries::mul__Tensor_, self_, other_);
+    known = in_other_dtype(entries::mul__Tensor_, entries::mul_Tensor_, self_, other_);
+    if (!known) return fall_back(entries::mul__Tensor_, self_, other_);
   }
   const bool recorded = is_recorded(self_, other_);
   if (!can_write(self_, recorded, other_)) return fall_back(entries::mul__Tensor_, self_, other_);
   Ref before = recorded ? before_write(self_, true) : Ref();
   if (recorded && !before) return Ref();
-  if (half || !write_binary<kernels::mul>(self_, other_)) {
-    Ref result = std::move(half);
+  if (known || !write_binary<kernels::mul>(self_, other_)) {
+    Ref result = std::move(known);
     if (!result) result = binary<kernels::mul>(self_, other_);
     if (!result) result = run_for_array(py::mul_Tensor_kernel_, array_object(self_), array_object(other_));
     if (!result || !overwrite(self_, result.get())) return fall_back(entries::mul__Tensor_, self_, other_);

@@ -65,12 +65,12 @@ const NodeClass NormOfBackward0::table = {
 
 // norm_of(Tensor input, Tensor? weight=None) -> Tensor
 Ref norm_of_default_(PyObject* input_, PyObject* weight_) {
-  Ref half;
+  Ref known;
   if (!(!entries::norm_of_default_.replaced && is_plain(input_) && is_plain_or_none(weight_) && is_not_half(input_))) {
-    half = in_float32(entries::norm_of_default_, entries::norm_of_default_, input_, weight_);
-    if (!half) return fall_back(entries::norm_of_default_, input_, weight_);
+    known = in_other_dtype(entries::norm_of_default_, entries::norm_of_default_, input_, weight_);
+    if (!known) return fall_back(entries::norm_of_default_, input_, weight_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::norm_of_default_kernel_, array_object(input_), array_or_none(weight_));
   if (!result) return fall_back(entries::norm_of_default_, input_, weight_);
   result = lie_contiguous(std::move(result));

@@ -2,14 +2,14 @@
 
 // pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
 Ref pick_default_(PyObject* self_, PyObject* places_, PyObject* values_) {
-  Ref half;
+  Ref known;
   if (!(!entries::pick_default_.replaced && is_plain(self_) && is_plain(values_) && all_plain_or_none(places_) && is_not_half(self_))) {
-    half = in_float32(entries::pick_default_, entries::pick_default_, self_, places_, values_);
-    if (!half) return fall_back(entries::pick_default_, self_, places_, values_);
+    known = in_other_dtype(entries::pick_default_, entries::pick_default_, self_, places_, values_);
+    if (!known) return fall_back(entries::pick_default_, self_, places_, values_);
   }
   Ref places_arrays = array_list(places_);
   if (!places_arrays) return Ref();
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::pick_default_kernel_, array_object(self_), places_arrays.get(), array_object(values_));
   if (!result) return fall_back(entries::pick_default_, self_, places_, values_);
   result = lie_contiguous(std::move(result));
@@ -24,16 +24,16 @@ Ref pick_default_(PyObject* self_, PyObject* places_, PyObject* values_) {
 
 // pick_, for pick(Tensor self, Tensor?[] places, Tensor values) -> Tensor
 Ref pick__default_(PyObject* self_, PyObject* places_, PyObject* values_) {
-  Ref half;
+  Ref known;
   if (!(!entries::pick__default_.replaced && !(entries::pick_default_.replaced & kByKernel) && is_plain(self_) && is_plain(values_) && all_plain_or_none(places_) && is_not_half(self_))) {
-    half = in_float32(entries::pick__default_, entries::pick_default_, self_, places_, values_);
-    if (!half) return fall_back(entries::pick__default_, self_, places_, values_);
+    known = in_other_dtype(entries::pick__default_, entries::pick_default_, self_, places_, values_);
+    if (!known) return fall_back(entries::pick__default_, self_, places_, values_);
   }
   const bool recorded = is_recorded(self_, values_) || (grad_enabled && any_requires_grad(places_));
   if (recorded || !can_write(self_, false, values_)) return fall_back(entries::pick__default_, self_, places_, values_);
   Ref places_arrays = array_list(places_);
   if (!places_arrays) return Ref();
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::pick_default_kernel_, array_object(self_), places_arrays.get(), array_object(values_));
   if (!result || !overwrite(self_, result.get())) return fall_back(entries::pick__default_, self_, places_, values_);
   if (!count_write(self_)) return Ref();

@@ -57,12 +57,12 @@ const NodeClass SharpenBackward0::table = {
 
 // sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen_default_(PyObject* self_, PyObject* by_) {
-  Ref half;
+  Ref known;
   if (!(!entries::sharpen_default_.replaced && is_plain(self_) && is_real_number(by_) && goes_with(self_, by_, kReal))) {
-    half = in_float32(entries::sharpen_default_, entries::sharpen_default_, self_, by_);
-    if (!half) return fall_back(entries::sharpen_default_, self_, by_);
+    known = in_other_dtype(entries::sharpen_default_, entries::sharpen_default_, self_, by_);
+    if (!known) return fall_back(entries::sharpen_default_, self_, by_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
   if (!result) return fall_back(entries::sharpen_default_, self_, by_);
   result = lie_contiguous(std::move(result));
@@ -77,17 +77,17 @@ Ref sharpen_default_(PyObject* self_, PyObject* by_) {
 
 // sharpen_, for sharpen(Tensor self, Scalar by=1) -> Tensor
 Ref sharpen__default_(PyObject* self_, PyObject* by_) {
-  Ref half;
+  Ref known;
   if (!(!entries::sharpen__default_.replaced && !(entries::sharpen_default_.replaced & kByKernel) && is_plain(self_) && is_real_number(by_) && goes_with(self_, by_, kReal))) {
-    half = in_float32(entries::sharpen__default_, entries::sharpen_default_, self_, by_);
-    if (!half) return fall_back(entries::sharpen__default_, self_, by_);
+    known = in_other_dtype(entries::sharpen__default_, entries::sharpen_default_, self_, by_);
+    if (!known) return fall_back(entries::sharpen__default_, self_, by_);
   }
   const bool recorded = is_recorded(self_);
   if (!can_write(self_, recorded)) return fall_back(entries::sharpen__default_, self_, by_);
   Ref before = recorded ? before_write(self_, false) : Ref();
   if (recorded && !before) return Ref();
-  if (half || !writers::sharpen(self_, by_)) {
-    Ref result = std::move(half);
+  if (known || !writers::sharpen(self_, by_)) {
+    Ref result = std::move(known);
     if (!result) result = run_for_array(py::sharpen_default_kernel_, array_object(self_), by_);
     if (!result || !overwrite(self_, result.get())) return fall_back(entries::sharpen__default_, self_, by_);
   }

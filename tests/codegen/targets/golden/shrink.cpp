@@ -70,12 +70,12 @@ const NodeClass ShrinkBackward0::table = {
 
 // shrink(Tensor self, float lambd=0.5, *, str mode='hard') -> Tensor
 Ref shrink_default_(PyObject* self_, PyObject* lambd_, PyObject* mode_) {
-  Ref half;
+  Ref known;
   if (!(!entries::shrink_default_.replaced && is_plain(self_) && has_float_dtype(self_))) {
-    half = in_float32(entries::shrink_default_, entries::shrink_default_, self_, lambd_, mode_);
-    if (!half) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
+    known = in_other_dtype(entries::shrink_default_, entries::shrink_default_, self_, lambd_, mode_);
+    if (!known) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
   }
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = run_for_array(py::shrink_default_kernel_, array_object(self_), lambd_, mode_);
   if (!result) return fall_back(entries::shrink_default_, self_, lambd_, mode_);
   result = lie_contiguous(std::move(result));

@@ -67,17 +67,17 @@ const NodeClass TotalBackward0::table = {
 
 // total(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 Ref total_default_(PyObject* self_, PyObject* dim_, PyObject* keepdim_, PyObject* dtype_) {
-  Ref half;
+  Ref known;
   if (!(!entries::total_default_.replaced && is_plain(self_) && is_instance_or_none(dtype_, py::dtypes_base_dtype) && PyBool_Check(keepdim_) && is_not_half(self_))) {
-    half = in_float32(entries::total_default_, entries::total_default_, self_, dim_, keepdim_, dtype_);
-    if (!half) return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
+    known = in_other_dtype(entries::total_default_, entries::total_default_, self_, dim_, keepdim_, dtype_);
+    if (!known) return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
   }
   Ref dim_ints = int_tuple_or_none(dim_, py::guards_call_int_tuple, py::constant_1);
   if (!dim_ints) return Ref();
   dim_ = dim_ints.get();
   Ref dtype_numpy = numpy_dtype(dtype_);
   if (!dtype_numpy) return Ref();
-  Ref result = std::move(half);
+  Ref result = std::move(known);
   if (!result) result = kernels::total(self_, dim_, keepdim_, dtype_numpy.get());
   if (!result) result = run_for_array(py::total_default_kernel_, array_object(self_), dim_, keepdim_, dtype_numpy.get());
   if (!result) return fall_back(entries::total_default_, self_, dim_, keepdim_, dtype_);
