@@ -1,6 +1,7 @@
 """`python -m gradwright run script.py [arguments]`: a program that imports torch runs on Gradwright.
 
-All else is for the generator: `python -m gradwright list` is `python -m codegen list`.
+`graph` in the place of `run` draws its backward graph, too. All else is for the generator: `python -m gradwright list`
+is `python -m codegen list`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ def run(arguments: Sequence[str]) -> int:
 
 def gradwright() -> int:
     """The command `gradwright`: the exit status."""
-    return run(sys.argv[2:]) if sys.argv[1:2] == ["run"] else main()
+    if sys.argv[1:2] == ["run"]:
+        return run(sys.argv[2:])
+    if sys.argv[1:2] == ["graph"]:
+        from gradwright.autograd.drawing.command import draw_program  # a generation needs none of the library
+
+        return draw_program(sys.argv[2:], run)
+    return main()
 
 
 if __name__ == "__main__":

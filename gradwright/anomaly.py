@@ -20,6 +20,7 @@ from runtime.graph.node import Node
 
 _TRACEBACK = "traceback_"
 _PARENT = "parent_"
+_FAILED = "failed_"
 
 
 class _State:
@@ -151,6 +152,7 @@ def _watch_node(node: Node, proceed: Callable[[], Sequence[Any]]) -> Sequence[An
         if _state.check_nan:
             _check_nan(node, results)
     except Exception as error:
+        node.metadata[_FAILED] = True
         text = _origin(node)
         warnings.warn(text, stacklevel=_user_level())
         error.add_note(text)
@@ -158,6 +160,11 @@ def _watch_node(node: Node, proceed: Callable[[], Sequence[Any]]) -> Sequence[An
     finally:
         _running.node = outer
     return results
+
+
+def failed_in_backward(node: Node) -> bool:
+    """Whether anomaly mode has seen an error in it."""
+    return _FAILED in node.metadata
 
 
 def _check_nan(node: Node, results: Sequence[Any]) -> None:

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from gradwright.autograd.dot import to_dot
+from gradwright.autograd.drawing import draw, to_dot
 from runtime.base import modes
 from runtime.base.handles import RemovableHandle
 from runtime.base.sharing import counter
@@ -25,6 +25,7 @@ __all__ = [
     "Node",
     "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
+    "draw",
     "get_gradient_edge",
     "increment_version",
     "register_multi_grad_hook",
