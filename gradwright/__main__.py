@@ -41,7 +41,7 @@ def gradwright() -> int:
     if sys.argv[1:2] == ["run"]:
         return run(sys.argv[2:])
     if sys.argv[1:2] == ["graph"]:
-        from gradwright.autograd.drawing.command import draw_program  # a generation needs none of the library
+        from gradwright.graph_command import draw_program  # a generation needs none of the library
 
         return draw_program(sys.argv[2:], run)
     return main()

@@ -37,9 +37,9 @@ VERSION = "2.13.0"
 
 # Parts of `gradwright` under names that mean nothing, or something else, in PyTorch.
 _OWN = frozenset((
-    "absent", "anomaly", "as_torch", "batches", "comparing", "conditional", "examples", "files", "lowrank", "missing",
-    "mode_blocks", "names", "native", "other_devices", "publishing", "removed", "settings", "storage_types", "symbols",
-    "tensor_methods", "tensor_types", "verify", *INNER_PACKAGES,
+    "absent", "anomaly", "as_torch", "batches", "comparing", "conditional", "examples", "files", "graph_command",
+    "lowrank", "missing", "mode_blocks", "names", "native", "other_devices", "publishing", "removed", "settings",
+    "storage_types", "symbols", "tensor_methods", "tensor_types", "verify", *INNER_PACKAGES,
 ))  # fmt: skip
 # Modules of the engine that PyTorch has.
 _OF_THE_ENGINE = frozenset(first for name, first in ALIASES.items() if name not in _OWN)

@@ -88,7 +88,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("gradwright.optim", "gradwright.overrides", "gradwright.fx"),
         ("gradwright.comparing", "gradwright.testing", "gradwright.examples"),
         ("gradwright.verify",),
-        ("gradwright.as_torch", "gradwright.__main__"),
+        ("gradwright.as_torch", "gradwright.graph_command", "gradwright.__main__"),
     ),
 }
 
@@ -131,6 +131,7 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
         "is_grads_batched",
     ),
     "gradwright": (frozenset(("gradwright.as_torch",)), "the name torch"),
+    "gradwright.__main__": (frozenset(("gradwright.graph_command",)), "drawings, which other commands do not need"),
     "gradwright.autograd.function": (frozenset(("gradwright.autograd.function_batches",)), "Functions under vmap"),
     "gradwright.autograd.gradcheck": (
         frozenset(f"gradwright.autograd.gradcheck.{part}" for part in ("checks", "compare", "problem")),
