@@ -69,12 +69,12 @@ def computed(operator: Operator, values: list[Any]) -> Tensor | None:
             for i, dtype in zip(operator.kernel_positions, conversion.dtypes, strict=True)
         ]
         result = operator.built_in[CPU](*arrays)
+        if not isinstance(result, (np.ndarray, np.generic)):
+            return None
+        if conversion.half is not None and result.dtype == FLOAT32:
+            result = converted(np.asanyarray(result), conversion.half)
     except Exception:
         return None  # the general path says what is wrong
-    if not isinstance(result, (np.ndarray, np.generic)):
-        return None
-    if conversion.half is not None and result.dtype == FLOAT32:
-        result = converted(np.asanyarray(result), conversion.half)
     if not (contiguous and result.flags.c_contiguous):
         result = laid_out(operator, result, values)
     return wrap(np.asarray(result))
