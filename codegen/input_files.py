@@ -53,13 +53,16 @@ class InputFiles:
     def read(self) -> Read:
         """The operators of the project, and its derivative entries."""
         files = self.paths.native_functions, self.paths.derivatives
-        functions, entries = read_operators(*files, self.paths, self.diagnostics, self._texts)
+        functions, entries = read_operators(*files, self.paths, self.diagnostics, self._texts, self.paths.tags)
         declarations = self._helpers()
         is_complete = functions is not None and entries is not None and declarations is not None
         return Read(functions or (), entries or (), declarations or (), is_complete)
 
     def operators_of(self, files: tuple[Path, Path]) -> tuple[Sequence[NativeFunction], Sequence[DerivativeEntry]]:
-        """The operators and derivative entries of others, that those of the project go with."""
+        """The operators and derivative entries of others, that those of the project go with.
+
+        The project's file of tags is about the project's operators: those of others have the tags of Gradwright.
+        """
         functions, entries = read_operators(*files, self.paths, self.diagnostics)
         return functions or (), entries or ()
 
@@ -87,17 +90,26 @@ def read_operators(
     paths: Paths,
     diagnostics: Diagnostics,
     texts: Texts | None = None,
+    tags: Path | None = None,
 ) -> tuple[Sequence[NativeFunction] | None, Sequence[DerivativeEntry] | None]:
     """The operators and the derivative entries of two files; None for a file that can not be read.
 
     Operators have the samples of a samples.yaml that lies beside theirs, too.
+
+    Args:
+        native_functions: the file of the operators.
+        derivatives: the file of the entries.
+        paths: of the project, relative to which messages name files.
+        diagnostics: where what is wrong is said.
+        texts: what some of the files are to say instead of what they do say.
+        tags: a file with the tags that these operators may have; None: those of Gradwright.
     """
     native, formulas = (_source(path, paths, diagnostics, texts) for path in (native_functions, derivatives))
-    tags = TAGS
-    if paths.tags is not None:
-        defined = load(paths.tags, paths.shown(paths.tags), diagnostics)
-        tags = read_tags(defined, diagnostics) if defined is not None else TAGS
-    functions = None if native is None else read_native_functions(native, diagnostics, tags)
+    known = TAGS
+    if tags is not None:
+        defined = _source(tags, paths, diagnostics, texts)
+        known = read_tags(defined, diagnostics) if defined is not None else TAGS
+    functions = None if native is None else read_native_functions(native, diagnostics, known)
     samples = samples_beside(native_functions)
     if functions is not None and samples.is_file():
         listed = _source(samples, paths, diagnostics, texts)

@@ -77,7 +77,7 @@ def add_files(parser: argparse.ArgumentParser, judged: argparse._ActionsContaine
     parser.set_defaults(long_names=False, json=None)  # what `chosen_paths` asks of each command
     parser.add_argument("--native-functions", type=Path, metavar="FILE", help="operator signatures and dispatch")
     parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
-    parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that operators may have")
+    parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that these operators may have")
     parser.add_argument(
         "--helpers", type=Path, metavar="FILE",
         help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",

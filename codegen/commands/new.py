@@ -68,7 +68,7 @@ def add_operator(schema_text: str, paths: Paths) -> int:
         diagnostics.error(Code.SIGNATURE, Span(source, error.start, error.end), error.message, error.hint)
         print_diagnostics(diagnostics, sys.stderr)
         return ERRORS
-    functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
+    functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics, tags=paths.tags)
     taken = schema.name in [function.name for function in functions or ()]
     if paths.base is not None:
         base, _ = read_operators(*paths.base, paths, diagnostics)

@@ -200,3 +200,17 @@ def test_a_variant_of_an_operator_that_only_we_have(foreign: Paths, tmp_path: Pa
     theirs.write_text(theirs.read_text() + "- func: twice_(Tensor(a!) self) -> Tensor(a!)\n  variants: method\n")
     twice = operator(analyze(foreign), "twice")
     assert str(twice.python.inplace) == "twice_"
+
+
+def test_tags_of_others_are_not_those_of_the_projects_own(foreign: Paths, tmp_path: Path) -> None:
+    """A file of tags is about the operators that it comes with: `core` stands in ours alone, and `theirs` in theirs."""
+    assert foreign.library is not None
+    own, tags = foreign.library[0], tmp_path / "tags.yaml"
+    own.write_text(OWN.replace("  python_operator", "  tags: core\n  python_operator"), encoding="utf-8")
+    tags.write_text("- tag: theirs\n  desc: |\n    of somebody else\n", encoding="utf-8")
+    foreign = replace(foreign, tags=tags)
+    foreign.native_functions.write_text(FOREIGN.replace("  dispatch", "  tags: theirs\n  dispatch"), encoding="utf-8")
+    assert operator(analyze(foreign), "far").source.tags == ("theirs",)
+    foreign.native_functions.write_text(FOREIGN.replace("  dispatch", "  tags: core\n  dispatch"), encoding="utf-8")
+    messages = {str(item.span.file.path): item.message for item in analyze(foreign).diagnostics.items}
+    assert messages == {"functions.yaml": "unknown tag 'core'"}
