@@ -68,7 +68,8 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
         checks: whether the rules are applied, and the plan knows the word of each operator's rule: neither is needed of
             sources from which a run has generated, if only operators are asked for.
     """
-    diagnostics = Diagnostics()
+    is_foreign = paths.library is not None
+    diagnostics = Diagnostics(findings=Diagnostics() if is_foreign else None)
     files = InputFiles(paths, diagnostics, texts)
     read = files.read()
     if not read.is_complete:
@@ -132,7 +133,7 @@ def _collect(derived: _Derived, bound: Bound, sources: Sources) -> Checked:
 
 def _check(checked: Checked, sources: Sources, diagnostics: Diagnostics) -> Diagnostics:
     """Apply the rules; what they find that is no error."""
-    findings = Diagnostics()
+    findings = Diagnostics() if diagnostics.findings is None else diagnostics.findings
     check(checked, sources.is_foreign, diagnostics, findings)
     return findings if diagnostics else sources.reported(findings)
 

@@ -140,6 +140,8 @@ class Diagnostics:
     items: list[Diagnostic] = field(default_factory=list)
     # Operators whose entries could not be read: that they are missing is no error of those that name them.
     unread: set[str] = field(default_factory=set)
+    # Of somebody else's YAML: where that is said which would be an error of one's own.
+    findings: Diagnostics | None = None
 
     @property
     def unread_bases(self) -> set[str]:
@@ -152,6 +154,16 @@ class Diagnostics:
         replacement = _replacement(span, hint) if isinstance(hint, Meant) else None
         shown = None if hint is None else str(hint)
         self.items.append(Diagnostic(code, span, message, shown, notes, replacement))
+
+    def doubt(
+        self, code: Code, span: Span, message: str, hint: Hint = None, notes: tuple[tuple[Span, str], ...] = ()
+    ) -> bool:
+        """Report what can be gone on with, and is most likely a mistake: whether it is gone on.
+
+        It is an error in one's own YAML, and a finding in somebody else's, who knows what a build in C++ makes of it.
+        """
+        (self if self.findings is None else self.findings).error(code, span, message, hint, notes)
+        return self.findings is not None
 
     def parse_error(self, code: Code, text: Text, error: ParseError) -> None:
         """Record a `ParseError` that was raised while parsing `text`."""

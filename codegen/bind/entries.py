@@ -15,10 +15,14 @@ from codegen.codes import Code
 from codegen.dispatch_keys import DEFAULT
 from codegen.formula import syntax
 from codegen.formula.typed import (
+    INT,
     NONE,
     STR,
     TENSOR,
+    Element,
+    Literal,
     Mapped,
+    TupleDisplay,
     TupleType,
     TypedExpr,
     Variable,
@@ -215,8 +219,7 @@ def _resolve_entry(
                     schema.returns[known_outputs[str(name)]].type if is_forward else arguments[str(name)].type
                     for name in formula.names
                 ]
-                if not _check_result(formula, tree, wanted, diagnostics):
-                    tree = None
+                tree = _fitting(formula, tree, wanted, diagnostics)
         if not unknown:
             names = tuple(str(name) for name in formula.names)
             (forward if is_forward else backward)[key].append(ResolvedFormula(names, formula.kind, tree, formula))
@@ -282,14 +285,14 @@ def _check_gradient_spelling(entry: DerivativeEntry, schema: FunctionSchema, dia
                 return
 
 
-def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], diagnostics: Diagnostics) -> bool:
-    """The value of a formula fits the names that it is for."""
+def _fitting(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], diagnostics: Diagnostics) -> TypedExpr | None:
+    """The tree of a formula whose value fits the names that it is for; None where it does not."""
     span = formula.text.span()
     if tree.type == STR:
         diagnostics.error(
             Code.NOT_A_VALUE, span, "a formula is an expression, this is a string", hint="remove the quotes"
         )
-        return False
+        return None
     if len(wanted) == 1:
         type = formula_type(wanted[0])
         inner = type.elem if isinstance(type, OptionalType) else type
@@ -300,15 +303,26 @@ def _check_result(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], dia
             fits = made in (TENSOR, NONE)
         if not fits:
             diagnostics.error(Code.TYPES, span, f"this formula gives {tree.type}, '{formula.names[0]}' needs {inner}")
-        return fits
-    if isinstance(tree.type, TupleType) and len(tree.type.elems) == len(wanted):
-        return True
+        return tree if fits else None
     if isinstance(tree.type, ListType):
-        return True
+        return tree
+    count = len(tree.type.elems) if isinstance(tree.type, TupleType) else 1
+    if count == len(wanted):
+        return tree
     names = ", ".join(str(name) for name in formula.names)
-    diagnostics.error(
-        Code.TYPES,
-        span, f"this formula gives {tree.type}, '{names}' need {len(wanted)} gradients",
-        hint="a helper that gives several gradients returns tuple[Tensor | None, ...] of that length",
-    )  # fmt: skip
-    return False
+    message = f"this formula gives {tree.type}, '{names}' need {len(wanted)} gradients"
+    hint = "a helper that gives several gradients returns tuple[Tensor | None, ...] of that length"
+    if count < len(wanted):
+        diagnostics.error(Code.TYPES, span, message, hint)
+        return None
+    # As C++ that takes each gradient out of the tuple has it.
+    return _first(tree, len(wanted)) if diagnostics.doubt(Code.TYPES, span, message, hint) else None
+
+
+def _first(tree: TypedExpr, count: int) -> TypedExpr:
+    """The first values of a tuple."""
+    assert isinstance(tree.type, TupleType)
+    types = tree.type.elems[:count]
+    start, end = tree.start, tree.end
+    items = (Element(type, start, end, tree, Literal(INT, start, end, i)) for i, type in enumerate(types))
+    return TupleDisplay(TupleType(types), start, end, tuple(items))

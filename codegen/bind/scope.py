@@ -13,6 +13,7 @@ from codegen.formula.typed import (
     INT,
     LAYOUT,
     MEMORY_FORMAT,
+    STR,
     TENSOR,
     ValueType,
     VariableKind,
@@ -36,6 +37,9 @@ CONSTANTS: dict[str, tuple[ValueType, float | str]] = {
     "c10::kJagged": (LAYOUT, "jagged"),
     "at::kBool": (DTYPE, "bool"),
     "at::kLong": (DTYPE, "int64"),
+    # What the methods of C++ that read a symbolic number take for their own messages.
+    "__FILE__": (STR, ""),
+    "__LINE__": (INT, 0),
 }
 NONE_NAMES = frozenset(("std::nullopt", "::std::nullopt", "c10::nullopt", "nullopt"))
 BOOLS = frozenset(("true", "false"))

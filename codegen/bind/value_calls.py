@@ -34,6 +34,8 @@ _CONVERSIONS = frozenset((
     "Scalar", "at::Scalar", "c10::Scalar", "IntArrayRef", "at::IntArrayRef", "SymIntArrayRef", "c10::SymInt",
     "at::OptionalArrayRef", "c10::OptionalArrayRef", "at::native::get_nested_tensor_impl",
 ))  # fmt: skip
+# Methods that make an ordinary number of a symbolic one, which it is here, with the number of their arguments.
+_READ_SYMBOLIC = {"expect_int": 0, "expect_bool": 0, "guard_int": 2, "guard_bool": 2, "guard_float": 2}
 _NUMBER_FUNCTIONS = frozenset(("sqrt", "exp", "log", "log1p", "abs"))
 
 
@@ -113,6 +115,8 @@ def value_method(
     if type == DEVICE and node.name.startswith("is_") and not args:
         return Intrinsic(BOOL, start, end, "device_is", (receiver,), node.name.removeprefix("is_"))
     if type in NUMBERS:
+        if _READ_SYMBOLIC.get(node.name) == len(args):
+            return receiver
         info = scalar_intrinsic(node.name)
         if info is not None and not args:
             return Intrinsic(info.result, start, end, info.name, (receiver,))

@@ -14,6 +14,7 @@ from codegen.formula.typed import (
     HelperCall,
     Mapped,
     OperatorCall,
+    TupleType,
     TypedExpr,
     children,
     walk,
@@ -21,7 +22,7 @@ from codegen.formula.typed import (
 
 
 def shared_parts(tree: TypedExpr) -> tuple[TypedExpr, ...]:
-    """The calls that give a Tensor and stand in a formula several times, inner ones first.
+    """The calls that give a Tensor, or several values, and stand in a formula several times, inner ones first.
 
     What only one side of a choice computes is not among them: the other side does not need it.
     """
@@ -54,7 +55,7 @@ def shared_parts(tree: TypedExpr) -> tuple[TypedExpr, ...]:
 
 def is_shareable(part: TypedExpr) -> TypeGuard[OperatorCall | HelperCall]:
     """Whether it is worth a name."""
-    return isinstance(part, OperatorCall | HelperCall) and part.type == TENSOR
+    return isinstance(part, OperatorCall | HelperCall) and (part.type == TENSOR or isinstance(part.type, TupleType))
 
 
 def _called(call: OperatorCall | HelperCall) -> Hashable:

@@ -31,7 +31,7 @@ from codegen.rules.lint import (
 )
 from codegen.rules.methods import check_methods
 from codegen.rules.samples import check_samples
-from codegen.rules.variants import check_variants
+from codegen.rules.variants import check_returned, check_variants
 from codegen.schema.types import OperatorName
 from codegen.source import Diagnostic, Diagnostics
 
@@ -79,6 +79,7 @@ OPERATOR_RULES = (
     OperatorRule(check_called, Severity.ERROR, Severity.OFF),
     OperatorRule(check_methods, Severity.ERROR, Severity.OFF),
     OperatorRule(check_variants, Severity.ERROR, Severity.ERROR),
+    OperatorRule(check_returned, Severity.ERROR, Severity.FINDING),
     OperatorRule(check_samples, Severity.ERROR, Severity.ERROR),
     OperatorRule(find_no_derivative, Severity.FINDING, Severity.OFF),
     OperatorRule(find_no_samples, Severity.FINDING, Severity.OFF),

@@ -1,4 +1,4 @@
-"""The variants that `autogen` asks for can be made."""
+"""The variants that `autogen` asks for can be made, and what an operator writes it returns by one of their names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from codegen.codes import Code
 from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
-from codegen.schema.types import SchemaKind
+from codegen.schema.types import SchemaKind, written_returns
 from codegen.schema.variants import variant_key
 from codegen.source import Diagnostics
 
@@ -89,3 +89,25 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
                     f"'{name}' has an entry of its own",
                     notes=((other.text.span(), "declared here"),),
                 )
+
+
+def check_returned(checked: Checked, diagnostics: Diagnostics) -> None:
+    """What an operator writes it returns where its name says so: `add_`, or an argument `out` after `*`."""
+    for function in checked.functions:
+        schema = function.schema
+        if schema.kind is not SchemaKind.MUTABLE:
+            continue
+        letters = {each.alias.sets: each.name for each in schema.positional if each.alias is not None}
+        for value in written_returns(schema):
+            assert value.alias is not None
+            name = letters[value.alias.sets]
+            hint = "what is written need not be returned, and an out argument stands after '*'"
+            if name == "self" and len(schema.returns) == 1:
+                inplace = function.name.inplace_name.base
+                hint = f"an in-place operator is named '{inplace}'; an out argument stands after '*'"
+            diagnostics.error(
+                Code.SIGNATURE,
+                function.text.span(value.start, value.end),
+                f"'{function.name}' returns the argument '{name}' that it writes",
+                hint,
+            )

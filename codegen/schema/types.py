@@ -434,29 +434,13 @@ def _check_aliases(schema: FunctionSchema) -> None:
                     f"write 'Tensor({letter}{mark})'",
                 )
     _check_out(schema)
-    for value in _written_returns(schema):
+    for value in written_returns(schema):
         letters = value.alias.sets if value.alias is not None else ()
         owner = owners[letters[0]]
-        if owner in schema.positional and not schema.name.is_inplace:
-            raise SchemaError(
-                f"'{schema.name}' returns the argument '{owner.name}' that it writes",
-                value.start,
-                value.end,
-                f"an in-place operator is named '{schema.name.inplace_name.base}'; an out argument stands after '*'",
-            )
         if owner.name != "self" and schema.name.is_inplace:
             raise SchemaError(
                 f"in-place operator '{schema.name}' returns '{owner.name}' in place of 'self'", value.start, value.end
             )
-    if any(True for _ in _written_returns(schema)):
-        for value in schema.returns:
-            if not value.is_write:
-                raise SchemaError(
-                    "written and new results can not be returned together",
-                    value.start,
-                    value.end,
-                    "an argument that is written need not be returned",
-                )
 
 
 def _check_out(schema: FunctionSchema) -> None:
@@ -490,5 +474,6 @@ def _check_out(schema: FunctionSchema) -> None:
             )
 
 
-def _written_returns(schema: FunctionSchema) -> Iterator[Return]:
+def written_returns(schema: FunctionSchema) -> Iterator[Return]:
+    """The results that are arguments which the operator writes."""
     return (value for value in schema.returns if value.is_write)

@@ -9,7 +9,7 @@ import pytest
 
 from codegen.formula.typed import HelperCall, walk
 from codegen.paths import Paths
-from codegen.pipeline import Result, analyze, judgement
+from codegen.pipeline import Result, analyze, emit, judgement
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.operator import OperatorPlan
 
@@ -214,3 +214,35 @@ def test_tags_of_others_are_not_those_of_the_projects_own(foreign: Paths, tmp_pa
     foreign.native_functions.write_text(FOREIGN.replace("  dispatch", "  tags: core\n  dispatch"), encoding="utf-8")
     messages = {str(item.span.file.path): item.message for item in analyze(foreign).diagnostics.items}
     assert messages == {"functions.yaml": "unknown tag 'core'"}
+
+
+def test_what_a_build_in_cpp_takes_is_a_finding_and_is_generated(foreign: Paths) -> None:
+    """More results than gradients, of which the first count, and what is written and returned by any other name."""
+    foreign.native_functions.write_text(
+        FOREIGN + "- func: five(Tensor grad, int tokens) -> (Tensor, Tensor, Tensor, Tensor, Tensor)\n"
+        "  dispatch: {CPU: five_cpu}\n"
+        "- func: three(Tensor self, Tensor weight, Tensor bias) -> Tensor\n  dispatch: {CPU: three_cpu}\n"
+        "- func: write(Tensor(a!) self, Tensor other) -> (Tensor(a!), Tensor)\n  dispatch: {CPU: write_cpu}\n",
+        encoding="utf-8",
+    )
+    foreign.derivatives.write_text(
+        "- name: three(Tensor self, Tensor weight, Tensor bias) -> Tensor\n"
+        "  self, weight, bias: five(grad, self.sym_size(0).expect_int()"
+        " + bias.sym_size(0).guard_int(__FILE__, __LINE__))\n"
+        "- name: write(Tensor(a!) self, Tensor other) -> (Tensor(a!), Tensor)\n"
+        "  self: far(grad, other)\n  other: non_differentiable\n",
+        encoding="utf-8",
+    )
+    result = analyze(foreign)
+    three, write = operator(result, "three").autograd.node, operator(result, "write").autograd.node
+    assert three is not None
+    assert write is not None
+    text = emit(foreign, result.plan)["nodes.py"] if result.plan is not None else ""
+    assert "shared_0 = ops.five_default(grad_0, self_sym_argsize_0 + bias_sym_argsize_0)\n" in text
+    assert "self_gradient, weight_gradient, bias_gradient = (shared_0[0], shared_0[1], shared_0[2])\n" in text
+    assert [item.message for item in result.findings.sorted()] == [
+        "this formula gives (Tensor, Tensor, Tensor, Tensor, Tensor), 'self, weight, bias' need 3 gradients",
+        "'write' returns the argument 'self' that it writes",
+    ]
+    at_home = replace(foreign, library=None)
+    assert {item.message for item in result.findings.items} <= {m.message for m in analyze(at_home).diagnostics.items}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
-from codegen.formula.typed import Intrinsic, TypedExpr, Variable, VariableKind, walk
+from codegen.formula.typed import Intrinsic, TupleType, TypedExpr, Variable, VariableKind, walk
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
+from codegen.plan.sharing import shared_parts
 from codegen.targets.cpp.fusion import FusedFormula, fuse
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.loops import Loops, LoopTable
@@ -121,6 +122,8 @@ class Backward:
             return
         if any(isinstance(part, Intrinsic) and part.name in LEFT_TO_PYTHON for part in walk(tree)):
             raise UnprintableError("asks for the elements of a list")
+        if any(isinstance(part.type, TupleType) for part in shared_parts(tree)):
+            raise UnprintableError("takes several results of one call")
         if _reads(tree, VariableKind.MASK):
             asked = [f"boolean({self._has_edge(index)})" for index in gradient.edges]
             self.out.assign("Ref mask", Call("make_tuple", asked))

@@ -142,11 +142,6 @@ BAD = [
         "the out= variant of 'f' is named 'f.out'",
     ),
     (
-        "f(Tensor(a!) self) -> «Tensor(a!)»",
-        "'f' returns the argument 'self' that it writes",
-        "an in-place operator is named 'f_'; an out argument stands after '*'",
-    ),
-    (
         "f(Tensor self) -> «Tensor(a)»",
         "the result aliases 'a', but no argument does",
         "mark the argument that it shares memory with, as in 'Tensor(a) self'",
