@@ -9,6 +9,7 @@ from pathlib import Path
 
 from codegen.paths import Paths, PythonPart, samples_beside
 from codegen.python_source import FunctionIndex, SourcePart
+from codegen.read.declarations import Overloads, by_name, together
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_samples, read_tags
 from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunction
 from codegen.read.sample_file import with_samples
@@ -67,10 +68,13 @@ class InputFiles:
         return functions or (), entries or ()
 
     def _helpers(self) -> Sequence[HelperDeclaration] | None:
-        if self.paths.helpers is None:
-            return ()
-        file = self.source(self.paths.helpers)
-        return None if file is None else read_helpers(file, self.diagnostics)
+        known: Overloads = {}
+        for path in reversed(self.paths.helpers):
+            file = self.source(path)
+            if file is None:
+                return None
+            known = together(by_name(read_helpers(file, self.diagnostics)), known)
+        return [declaration for group in known.values() for declaration in group]
 
     def source(self, path: Path) -> SourceFile | None:
         return _source(path, self.paths, self.diagnostics, self._texts)

@@ -144,7 +144,7 @@ def _sources(paths: Paths, target: str) -> Iterator[Path]:
     yield from paths.samples
     if paths.examples.exists():
         yield paths.examples
-    others = (paths.tags, paths.helpers, *(paths.library or ()), *(paths.base or ()))
+    others = (paths.tags, *paths.helpers, *(paths.library or ()), *(paths.base or ()))
     yield from (path for path in others if path is not None)
     generator = Path(__file__).parent
     yield from sorted((*generator.rglob("*.py"), *(generator / "derive").glob("*.yaml"), *SCHEMAS.iterdir()))

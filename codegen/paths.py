@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,6 +14,8 @@ from codegen.module_names import PREFIX, PUBLIC_PACKAGE
 from codegen.words import BUILT_IN_NAMESPACE, FRAMEWORKS, RULES
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
+# What a file with declarations in C++ is called.
+HEADERS = frozenset((".h", ".hh", ".hpp", ".hxx", ".cuh"))
 # Where a package says what is its own: a table [tool.gradwright].
 PROJECT_FILE = "pyproject.toml"
 PROJECT_TABLE = "gradwright"
@@ -74,7 +76,7 @@ class Paths:
     runtime: Path
     output: Path
     tags: Path | None = None  # which tags operators may have; None: those of PyTorch
-    helpers: Path | None = None  # declarations of helpers, besides the functions of the runtime
+    helpers: tuple[Path, ...] = ()  # declarations of helpers, besides the functions of the runtime; the first counts
     library: tuple[Path, Path] | None = None  # the YAML whose kernels implement foreign operators
     base: tuple[Path, Path] | None = None
     own: tuple[tuple[PartKind, PythonPart], ...] = ()
@@ -193,12 +195,16 @@ class Paths:
         """`path` as messages name it: relative to where the project or the user is, if it lies below."""
         return shown_path(path, self.root)
 
-    def foreign(self, native_functions: Path, helpers: Path | None) -> Paths:
-        """Operators of foreign YAML, implemented where the project has kernels for them."""
+    def foreign(self, native_functions: Path, helpers: Sequence[Path] = ()) -> Paths:
+        """Operators of foreign YAML, implemented where the project has kernels for them.
+
+        Headers of C++ among `helpers` stand before the project's own declarations: they may be of a part of them only.
+        """
+        written = any(path.suffix not in HEADERS for path in helpers)
         return replace(
             self,
             native_functions=native_functions,
-            helpers=helpers or self.native_functions.parent / PYTORCH_HELPERS,
+            helpers=tuple(helpers) if written else (*helpers, self.native_functions.parent / PYTORCH_HELPERS),
             library=(self.native_functions, self.derivatives),
         )
 

@@ -116,7 +116,7 @@ class _Table:
         shipped = project_paths()
         native_functions, derivatives, output = (path for path in files.values() if path is not None)
         return replace(
-            shipped if strict else shipped.foreign(native_functions, None),
+            shipped if strict else shipped.foreign(native_functions),
             root=self.file.parent,
             native_functions=native_functions,
             derivatives=derivatives,

@@ -50,7 +50,7 @@ def packaged() -> Path | None:
 
 def paths_of(folder: Path, output: Path | None = None) -> Paths:
     """The paths of a run of the generator on the YAML in the folder `packaged()`."""
-    foreign = project_paths().foreign(folder / "ATen/native/native_functions.yaml", None)
+    foreign = project_paths().foreign(folder / "ATen/native/native_functions.yaml")
     derivatives, tags = folder / "autograd/derivatives.yaml", folder / "ATen/native/tags.yaml"
     return replace(foreign, derivatives=derivatives, tags=tags, output=output or foreign.output)
 

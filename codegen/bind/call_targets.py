@@ -56,6 +56,12 @@ class HelperTable:
         helper = _implemented(function, diagnostics)
         return () if helper is None else (helper,)
 
+    @property
+    def place(self) -> str:
+        """Where helpers come from, as a hint."""
+        declared = " or a declaration in a file that '--helpers' names" if self._declared else ""
+        return f"a helper is a function of a module in {self.folder}{declared}"
+
     def __contains__(self, base: str) -> bool:
         return base in self._declared or self.index.get(base) is not None
 
@@ -72,7 +78,8 @@ def _declared(declaration: HelperDeclaration, index: FunctionIndex) -> Helper:
     function = index.get(schema.name.python_name)
     if function is not None and not _fits(function, parameters, required, result):
         function = None
-    return Helper(str(schema.name), parameters, required, result, function)
+    place = declaration.text.span(0, schema.name_end or 1)
+    return Helper(str(schema.name), parameters, required, result, function, place)
 
 
 def _fits(function: PythonFunction, declared: Sequence[tuple[str, Type]], required: int, result: ValueType) -> bool:

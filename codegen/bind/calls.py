@@ -91,7 +91,7 @@ class Calls(ABC):
             and base not in self.diagnostics.unread_bases
         ):
             known = [*self.table.by_base, *self.table.helpers.names()]
-            hint = did_you_mean(base, known) or f"a helper is a function of a module in {self.table.helpers.folder}"
+            hint = did_you_mean(base, known) or self.table.helpers.place
             self.error(
                 Code.UNKNOWN_FUNCTION, node.function.start, node.function.end, f"unknown function '{name}'", hint
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from codegen.bind.call_targets import Target
+from codegen.bind.call_targets import Target, helper_target
 from codegen.codes import Code
 from codegen.formula import syntax
 from codegen.formula.typed import (
@@ -12,15 +12,19 @@ from codegen.formula.typed import (
     DTYPE,
     FLOAT,
     INT,
+    NONE,
     OPTIONS,
     SCALAR,
+    TENSOR,
     Arithmetic,
     Conditional,
+    Helper,
     HelperCall,
     Intrinsic,
     ListDisplay,
     Literal,
     OperatorCall,
+    TupleType,
     TypedExpr,
     conversion_cost,
 )
@@ -60,6 +64,9 @@ class Overloads:
         if fitting:
             best = targets[min(fitting)[2]]
             return self.bind(best, _with_receiver(best, args, receiver), node.start, node.end)
+        declared = [target.helper for target in targets if target.helper is not None and target.helper.declared]
+        if len(declared) == len(targets):
+            return self.by_call(name, declared, args, name_start, name_end, node)
         if len(targets) == 1:
             self.misfit(name, targets[0], _with_receiver(targets[0], args, receiver), name_start, name_end)
         else:
@@ -74,6 +81,29 @@ class Overloads:
                 f"there are: {choices}",
             )
         return None
+
+    def by_call(
+        self, name: str, declared: Sequence[Helper], args: list[TypedExpr],
+        name_start: int, name_end: int, node: syntax.Expr,
+    ) -> TypedExpr | None:  # fmt: skip
+        """The call of a helper that no declaration fits: one that has the types of the call, and is bound late.
+
+        Releases of somebody else's helpers differ, and what is declared may be of another one.
+        """
+        listed = ", ".join(str(arg.type) for arg in args)
+        goes_on = self.diagnostics.doubt(
+            Code.ARGUMENTS,
+            self.text.span(name_start, name_end),
+            f"this call of '{name}' has the arguments ({listed}), which no declaration of it takes",
+            "'--helpers' takes a file with other declarations, such as a header of C++",
+            tuple((each.declared, f"declared as {each}") for each in declared if each.declared is not None),
+        )
+        types = [arg.type for arg in args if not isinstance(arg.type, TupleType)]
+        if not goes_on or len(types) < len(args):
+            return None
+        parameters = [(f"argument_{i}", OptionalType(TENSOR) if t == NONE else t) for i, t in enumerate(types)]
+        helper = Helper(declared[0].name, tuple(parameters), len(args), declared[0].result, None)
+        return self.bind(helper_target(helper), args, node.start, node.end)
 
     def misfit(self, name: str, target: Target, args: list[TypedExpr], start: int, end: int) -> None:
         if not target.required <= len(args) <= len(target.types):

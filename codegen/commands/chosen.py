@@ -47,7 +47,7 @@ def chosen_paths(
         derivatives=arguments.derivatives or paths.derivatives,
         output=arguments.out or paths.output,
         tags=arguments.tags,
-        helpers=arguments.helpers or paths.helpers,
+        helpers=paths.helpers or tuple(arguments.helpers),
         long_names=arguments.long_names or paths.long_names,
     )
 
@@ -79,8 +79,9 @@ def add_files(parser: argparse.ArgumentParser, judged: argparse._ActionsContaine
     parser.add_argument("--derivatives", type=Path, metavar="FILE", help="derivative formulas")
     parser.add_argument("--tags", type=Path, metavar="FILE", help="the tags that these operators may have")
     parser.add_argument(
-        "--helpers", type=Path, metavar="FILE",
-        help="signatures of helpers that formulas call (default with foreign operators: those of PyTorch)",
+        "--helpers", type=Path, metavar="FILE", action="append", default=[],
+        help="signatures of helpers that formulas call, in YAML or a header of C++; may be given again (default with "
+        "foreign operators, and behind headers: those of PyTorch)",
     )  # fmt: skip
     late = "with --native-functions: a kernel that does not exist is an error, and not bound late"
     (judged or parser).add_argument(

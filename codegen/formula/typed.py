@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from codegen.formula.meaning import Meaning
 from codegen.python_source import PythonFunction
@@ -15,6 +15,7 @@ from codegen.schema.types import BOOL as BOOL
 from codegen.schema.types import DTYPE as DTYPE
 from codegen.schema.types import TENSOR as TENSOR
 from codegen.schema.types import BaseType, FunctionSchema, ListType, OptionalType, Type
+from codegen.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class Helper:
     """A helper as formulas see it.  Of the parameters, the first `required` have no default.
 
     `function` is what implements it; None for one that is only declared: a call of it is bound late, and fails.
+    `declared` is where, of one that a helper file declares.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Helper:
     required: int
     result: ValueType
     function: PythonFunction | None
+    declared: Span | None = field(default=None, compare=False)
 
     def __hash__(self) -> int:
         return hash(self.name)  # few helpers have the same, and trees of formulas are full of them

@@ -8,9 +8,12 @@ understood is returned, so that later steps find their errors in the same run.
 from __future__ import annotations
 
 import os
+from pathlib import PurePath
 
 from codegen.codes import Code
 from codegen.inputs import content
+from codegen.paths import HEADERS
+from codegen.read.cpp_headers import read_declarations
 from codegen.read.derivatives import DerivativeReader
 from codegen.read.functions import FunctionReader
 from codegen.read.helpers import HelperReader
@@ -68,7 +71,9 @@ def read_derivatives(file: SourceFile, diagnostics: Diagnostics) -> tuple[Deriva
 
 
 def read_helpers(file: SourceFile, diagnostics: Diagnostics) -> tuple[HelperDeclaration, ...]:
-    """The declarations of a helper file."""
+    """The declarations of a helper file, or of a header of C++."""
+    if PurePath(file.path).suffix in HEADERS:
+        return read_declarations(file)
     return HelperReader(YamlFile(file, diagnostics)).read()
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from codegen.codes import Code
 from codegen.formula.typed import HelperCall, walk
 from codegen.paths import Paths
 from codegen.pipeline import Result, analyze, emit, judgement
@@ -53,7 +54,7 @@ def foreign(small_paths: Paths, tmp_path: Path) -> Paths:
     texts = {"functions.yaml": FOREIGN, "formulas.yaml": FORMULAS, "helpers.yaml": HELPERS}
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    made = small_paths.foreign(tmp_path / "functions.yaml", tmp_path / "helpers.yaml")
+    made = small_paths.foreign(tmp_path / "functions.yaml", [tmp_path / "helpers.yaml"])
     return replace(made, derivatives=tmp_path / "formulas.yaml")
 
 
@@ -120,8 +121,7 @@ def test_what_would_be_an_error_at_home_is_a_finding(foreign: Paths) -> None:
     ],
 )
 def test_mistakes_in_a_helper_file(foreign: Paths, text: str, message: str) -> None:
-    assert foreign.helpers is not None
-    foreign.helpers.write_text(text, encoding="utf-8")
+    foreign.helpers[0].write_text(text, encoding="utf-8")
     assert any(message in item.message for item in analyze(foreign).diagnostics.items)
 
 
@@ -246,3 +246,51 @@ def test_what_a_build_in_cpp_takes_is_a_finding_and_is_generated(foreign: Paths)
     ]
     at_home = replace(foreign, library=None)
     assert {item.message for item in result.findings.items} <= {m.message for m in analyze(at_home).diagnostics.items}
+
+
+def test_a_call_that_no_declaration_takes_is_bound_late(foreign: Paths) -> None:
+    """Releases of somebody else's helpers differ, and what is declared may be of another one."""
+    formulas = FORMULAS.replace("helped(grad, self)", "helped(grad, self.sum(), 2).neg()")
+    functions = FOREIGN + "- func: sum(Tensor self) -> Tensor\n  variants: method\n"
+    foreign.native_functions.write_text(functions, encoding="utf-8")
+    foreign.derivatives.write_text(formulas, encoding="utf-8")
+    (foreign.operators / "helpers" / "small.py").write_text(IMPLEMENTED, encoding="utf-8")
+    result = analyze(foreign)
+    assert result.plan is not None
+    (helper,) = result.plan.helpers
+    assert (str(helper), helper.function) == (
+        "helped(Tensor argument_0, Tensor argument_1, int argument_2) -> Tensor",
+        None,
+    )
+    (found,) = [item for item in result.findings.items if item.code is Code.ARGUMENTS]
+    assert (
+        found.message
+        == "this call of 'helped' has the arguments (Tensor, Tensor, int), which no declaration of it takes"
+    )
+    assert [(str(place), text) for place, text in found.notes] == [
+        ("helpers.yaml:1:11", "declared as helped(Tensor grad, Tensor self) -> Tensor")
+    ]
+    strict = replace(foreign, library=None)
+    assert found.message in [item.message for item in analyze(strict).diagnostics.items]
+
+
+def test_a_header_declares_helpers_of_its_release(foreign: Paths, tmp_path: Path) -> None:
+    header = tmp_path / "theirs.h"
+    header.write_text("Tensor helped(const Tensor& grad, const Tensor& self, int64_t n);\n", encoding="utf-8")
+    foreign.derivatives.write_text(FORMULAS.replace("(grad, self)", "(grad, self, 2)"), encoding="utf-8")
+    (foreign.operators / "helpers" / "small.py").write_text(
+        "def helped(grad: Tensor, self: Tensor, n: int) -> Tensor: return grad\n", encoding="utf-8"
+    )
+    result = analyze(replace(foreign, helpers=(header, *foreign.helpers)))
+    assert result.plan is not None
+    (helper,) = result.plan.helpers
+    assert helper.function is not None
+    assert [item.message for item in result.findings.items] == ["no formula for 'other' of 'far'"]
+
+
+def test_headers_stand_before_the_projects_own_declarations(small_paths: Paths, tmp_path: Path) -> None:
+    own = small_paths.native_functions.with_name("pytorch_helpers.yaml")
+    header, yaml = tmp_path / "theirs.hpp", tmp_path / "theirs.yaml"
+    assert small_paths.foreign(yaml).helpers == (own,)
+    assert small_paths.foreign(yaml, [header]).helpers == (header, own)
+    assert small_paths.foreign(yaml, [header, yaml]).helpers == (header, yaml)

@@ -23,6 +23,7 @@ from tools.upstream import (
     declared_operators,
     foreign_entries,
     formulas_of,
+    helpers_of,
     packaged,
     paths_of,
     saved_here,
@@ -89,6 +90,18 @@ def test_everything_is_read_and_resolved(result: pipeline.Result) -> None:
     # names, because pytest shows what it compares, and these trees are large
     assert [f.names for f in formulas if f.tree is None and f.source.tree is not None] == []
     assert len(formulas) >= 1378
+
+
+def test_the_header_of_the_wheel_declares_the_helpers_that_we_declare(result: pipeline.Result) -> None:
+    """Nothing of it is called otherwise, and each function here that implements a helper is found by it as well."""
+    assert FOLDER is not None
+    header = FOLDER.parents[1] / "torch/include/torch/csrc/autograd/FunctionsManual.h"
+    by_header = pipeline.analyze(replace(PATHS, helpers=(header, *PATHS.helpers)), checks=False)
+    assert by_header.diagnostics.items == []
+    there, here = (helpers_of(formulas_of(foreign_entries(PATHS, each))) for each in (by_header, result))
+    implemented = [{name for name, each in those.items() if each.function is not None} for those in (there, here)]
+    assert implemented[0] == implemented[1]
+    assert len(implemented[0]) > 150
 
 
 def test_no_formula_of_an_implemented_operator_is_bound_late(result: pipeline.Result) -> None:
