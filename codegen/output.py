@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum, content
@@ -33,21 +33,29 @@ def input_hash(paths: Iterable[Path]) -> str:
 
 
 def manifest_text(
-    paths: Paths, target: str, summary: str, files: Mapping[str, str], rules: Mapping[str, str] | None = None
+    paths: Paths,
+    target: str,
+    summary: str,
+    files: Mapping[str, str],
+    rules: Mapping[str, str] | None = None,
+    left_out: Sequence[str] = (),
 ) -> str:
     """The text of the manifest: what the output was made from, and what it is.
 
-    `rules` has a word for each operator; they stand on one line, because `import gradwright` reads the lines.
+    `rules` has a word for each operator; they stand on one line, because `import gradwright` reads the lines. Where
+    something was left out, the output is not that of its sources, and the next run makes it anew.
     """
     inputs = paths.inputs
     contents: dict[str, object] = {
         "checksum": checksum(inputs),
         "format": FORMAT,
         "inputs": input_hash(inputs),
-        "sources": source_hash(paths, target),
+        "sources": "" if left_out else source_hash(paths, target),
         "summary": summary,
         "files": {name: _hash(text.encode()) for name, text in sorted(files.items())},
     }
+    if left_out:
+        contents["left_out"] = list(left_out)
     if rules and target == "python":
         contents["rules"] = " ".join(f"{name}={word}" for name, word in sorted(rules.items()))
     if paths.namespace != BUILT_IN_NAMESPACE and target == "python":

@@ -188,7 +188,7 @@ def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
         files.update(_target(name).emit(made, paths))
     if paths.long_names:
         files = {name: with_long_names(text, Path(name).suffix) for name, text in files.items()}
-    files[MANIFEST] = manifest_text(paths, target, summary(made), files, made.rules)
+    files[MANIFEST] = manifest_text(paths, target, summary(made), files, made.rules, made.left_out)
     return files
 
 

@@ -9,6 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,9 @@ from codegen.paths import Paths
 from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, FRAMEWORKS, TARGETS
 
 if TYPE_CHECKING:
+    from codegen.commands.partial import PartialResult
     from codegen.pipeline import Result
+    from codegen.plan.plan import Plan
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,12 +41,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write nothing; fail if the output is missing or not what would be written, or if a rule is not proven",
     )
+    parser.add_argument(
+        "--keep-going", action="store_true",
+        help="where entries have errors, generate what is right without them, say what is left out, and fail all the "
+        "same",
+    )  # fmt: skip
 
 
 def add_generation(parser: argparse.ArgumentParser) -> None:
     """The options of each command that generates."""
     judged = parser.add_mutually_exclusive_group()
     add_files(parser, judged)
+    parser.set_defaults(keep_going=False)
     judged.add_argument(
         "--warn", action="store_true",
         help="say what is seldom meant where nothing has changed, too, and of somebody else's operators",
@@ -59,6 +68,8 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     started = time.perf_counter()
     if arguments.warn and (arguments.check or arguments.json):
         parser.error("--warn is for a run that writes, without --check and --json")
+    if arguments.keep_going and arguments.check:
+        parser.error("--keep-going is for a run that writes, without --check")
     paths = chosen_paths(arguments, parser, about_ours=arguments.out is not None)
     if paths is None:
         return ERRORS
@@ -93,18 +104,15 @@ def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str]
     """Analyse the files, and write the output of the targets, or compare it with what is there."""
     # Imported here, so that a run that finds nothing to do is done before these are loaded.
     from codegen import pipeline
-    from codegen.commands.analysis import analyze
-    from codegen.commands.diagnostics import print_diagnostics
+    from codegen.commands.diagnostics import as_values, print_diagnostics
     from codegen.targets.target import TargetError
 
-    result = analyze(paths, arguments.json)
-    if result is None or result.plan is None:
+    read = _read(arguments, paths)
+    if read is None:
         return ERRORS
-    if arguments.strict and result.findings:
-        print_diagnostics(result.findings, sys.stdout if arguments.json else sys.stderr, arguments.json)
-        return ERRORS
+    result, plan, partial = read
     try:
-        emitted = [(paths.for_target(target), pipeline.emit(paths, result.plan, target)) for target in targets]
+        emitted = [(paths.for_target(target), pipeline.emit(paths, plan, target)) for target in targets]
     except TargetError as error:
         print_diagnostics(error.diagnostics, sys.stdout if arguments.json else sys.stderr, arguments.json)
         return ERRORS
@@ -126,18 +134,47 @@ def generate(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str]
         return ERRORS
     # Python last: its manifest is what the runtime trusts.
     written = sum(output.write(files, place.output) for place, files in reversed(emitted))
+    status = OK if partial is None or not partial.left_out else ERRORS
     if arguments.json:
-        print_diagnostics(result.findings, sys.stdout, as_json=True, severity="warning")
-        return OK
+        errors = [] if partial is None else as_values(partial.errors)
+        print(json.dumps([*errors, *as_values(result.findings, "warning")], indent=2))
+        return status
     shown = paths.library is None or arguments.warn
     if result.findings and shown:
         print_diagnostics(result.findings, sys.stderr, severity="warning")
-    for notice in (notice for backend in result.plan.backends for notice in backend.notices):
+    for notice in (notice for backend in plan.backends for notice in backend.notices):
         print(notice)
-    _print_summary(paths, pipeline.summary(result.plan), written, sum(len(files) for _, files in emitted), started)
+    _print_summary(paths, pipeline.summary(plan), written, sum(len(files) for _, files in emitted), started)
     if result.findings and not shown:
         print(f"{len(result.findings.items)} findings, no errors: 'report' instead of 'generate' shows them")
-    return _prove(arguments, paths, targets, result.plan.rules or {})
+    proven = _prove(arguments, paths, targets, plan.rules or {})
+    if partial is not None and partial.left_out:
+        print("left out:", *(f"  {each}" for each in partial.left_out), sep="\n", file=sys.stderr)
+    return status or proven
+
+
+def _read(arguments: argparse.Namespace, paths: Paths) -> tuple[Result, Plan, PartialResult | None] | None:
+    """What the files say, and, where the run keeps going, without which entries; None where errors stop it.
+
+    Errors have been printed then, but for those of JSON that come with the warnings of what is right.
+    """
+    from codegen.commands.analysis import analyze
+    from codegen.commands.diagnostics import print_diagnostics
+    from codegen.commands.partial import analyze_partially
+    from codegen.source import Diagnostics
+
+    partial = analyze_partially(paths, arguments.strict) if arguments.keep_going else None
+    result = analyze(paths, arguments.json) if partial is None else partial.result
+    if result is None:
+        return None
+    errors = partial.errors if partial is not None else result.findings if arguments.strict else Diagnostics()
+    stopped = result.plan is None or (arguments.strict and result.findings)
+    if errors and (stopped or not arguments.json):
+        print_diagnostics(errors, sys.stdout if arguments.json else sys.stderr, arguments.json)
+    if stopped or result.plan is None:
+        return None
+    names = () if partial is None else tuple(each.name for each in partial.left_out)
+    return result, replace(result.plan, left_out=names), partial
 
 
 def _prove(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str], rules: Mapping[str, str]) -> int:

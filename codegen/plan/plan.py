@@ -46,6 +46,7 @@ class Plan:
     backends: tuple[Backend, ...] = ()
     optimizers: tuple[OptimizerPlan, ...] = ()
     rules: Mapping[str, str] | None = None  # a word for each operator, another one when its rules change
+    left_out: tuple[str, ...] = ()  # what entries that are wrong are of, where the rest is generated without them
     base: Plan | None = None  # of the operators that these come beside, for a target that calls them in other ways
 
 

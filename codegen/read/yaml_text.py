@@ -38,7 +38,7 @@ _BREAKS = frozenset("\n\r\x85\u2028\u2029")
 _ANY_BREAK = re.compile(_BREAK)
 _ESCAPED_BREAK = re.compile(rf"\\{_BREAK}")
 _PROPERTIES = re.compile(rf"(?:[&!][^\s]*(?:[ \t]+|[ \t]*(?:#.*)?{_BREAK})+)*")
-_ENTRY_START = re.compile(r"^-(?=\s)", re.MULTILINE)
+ENTRY_START = re.compile(r"^-(?=\s)", re.MULTILINE)
 _FUNC = re.compile(r"^[- ] *func: *['\"]?([\w.]+)", re.MULTILINE)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REPLACEMENT = "\ufffd"
@@ -232,7 +232,7 @@ class YamlFile:
     ) -> list[yaml.Node | None]:
         roots: list[yaml.Node | None] = []
         before = len(self.diagnostics.items)
-        starts = [match.start() for match in _ENTRY_START.finditer(body)]
+        starts = [match.start() for match in ENTRY_START.finditer(body)]
         bounds = [0, *starts[1:], len(body)]
         for start, stop in itertools.pairwise(bounds):
             try:
