@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test test-python lint parity parity-python parity-full upstream outside bench generate native sanitize sanitize-threads night times clean distclean
+.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside bench generate native sanitize sanitize-threads night times clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -40,6 +40,7 @@ help:
 	@echo 'make parity    the comparisons with PyTorch (installs it)'
 	@echo 'make parity-full  every operator on the samples of OpInfo, with a table by mode'
 	@echo 'make upstream  make parity with the formulas of PyTorch itself'
+	@echo 'make releases  the YAML of each release of PyTorch, with the table of docs/upstream.md (downloads wheels)'
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make generate  run python -m codegen'
@@ -119,6 +120,10 @@ parity-full: $(STAMP)parity
 
 upstream: $(STAMP)parity generate
 	$(PY) -m tools.upstream -n $(WORKERS) $(if $(PART),--part $(PART)) --rotate $(ROTATE)
+
+# No part of the gate: 900 MB of wheels.
+releases: $(STAMP)test
+	$(PY) -m tools.releases
 
 outside: $(STAMP)test
 	$(PY) -m tools.outside
