@@ -366,10 +366,7 @@ class OperatorFacts:
 
     @cached_property
     def converts(self) -> bool:
-        """Whether a built-in kernel makes the one result of converted arguments: `other_dtypes.computed` calls it.
-
-        Nothing is placed or written to.
-        """
+        """Whether a built-in kernel makes one new result of converted arguments: `other_dtypes.computed` calls it."""
         schema = self.signature.schema
         return (
             (self.in_float32 or self.promotion is not None)
@@ -384,7 +381,7 @@ class OperatorFacts:
 
     @cached_property
     def conversions(self) -> dict[tuple[Any, ...], Conversion | None]:
-        """By the types of arguments, what `other_dtypes.computed` does with them; None where it does nothing."""
+        """By the types of arguments, what `other_dtypes.computed` does with them."""
         return {}
 
     @cached_property

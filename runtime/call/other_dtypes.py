@@ -86,13 +86,14 @@ def _conversion(operator: Operator, values: list[Any]) -> Conversion | None:
         wanted = wanted_dtype(operator, values)
     except Exception:
         return None  # refused, with words of the general path
+    types = [value._array.dtype for value in values if isinstance(value, Tensor)]
+    if any(each is not None and each.kind == "V" and not is_half(each) for each in (wanted, *types)):
+        return None  # complex numbers of two float16, and what is only stored
     half = half_of_results(operator, values, wanted) if operator.in_float32 else None
     if wanted is not None and is_half(wanted):
         if half is None:
             return None
         wanted = FLOAT32
-    elif half is not None and not is_half(half):
-        return None
     dtypes = []
     for i in operator.kernel_positions:
         dtype = values[i]._array.dtype if isinstance(values[i], Tensor) else None
