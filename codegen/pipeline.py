@@ -84,8 +84,16 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
     return Result(derived.functions, sources.entries, plan, diagnostics, findings, *known)
 
 
+def derive(paths: Paths, texts: Texts | None = None) -> tuple[Derived, Diagnostics]:
+    """The derivatives of operators that are expressions, without all else, and what is wrong."""
+    diagnostics = Diagnostics()
+    files = InputFiles(paths, diagnostics, texts)
+    sources = read_sources(files, files.read())
+    return _derive(sources.bind(), sources, checks=False), diagnostics
+
+
 @dataclass(frozen=True, slots=True)
-class _Derived:
+class Derived:
     """The entries with those that are derived, and the operators with what follows from their expressions."""
 
     functions: Sequence[NativeFunction]
@@ -94,7 +102,7 @@ class _Derived:
     elementwise: ElementwiseTable
 
 
-def _derive(bound: Bound, sources: Sources, checks: bool) -> _Derived:
+def _derive(bound: Bound, sources: Sources, checks: bool) -> Derived:
     """Derive the entries of operators that are expressions over elements.
 
     `checks`: whether what is written is compared with what would be derived.
@@ -116,10 +124,10 @@ def _derive(bound: Bound, sources: Sources, checks: bool) -> _Derived:
             entries.append(entry)
         completed[name] = known.derivation.completed(expression, entry)
     functions = [completed.get(str(function.name), function) for function in bound.functions]
-    return _Derived(functions, entries, known, elementwise)
+    return Derived(functions, entries, known, elementwise)
 
 
-def _collect(derived: _Derived, bound: Bound, sources: Sources) -> Checked:
+def _collect(derived: Derived, bound: Bound, sources: Sources) -> Checked:
     """What the rules look at."""
     kernels, composites, files = sources.kernels, sources.composites, sources.files
     linear = Linearity(derived.known, bound.table, composites, sources.helpers, bound.composites)
@@ -138,7 +146,7 @@ def _check(checked: Checked, sources: Sources, diagnostics: Diagnostics) -> Diag
     return findings if diagnostics else sources.reported(findings)
 
 
-def _plan(checked: Checked, derived: _Derived, bound: Bound, sources: Sources, checks: bool) -> Plan | None:
+def _plan(checked: Checked, derived: Derived, bound: Bound, sources: Sources, checks: bool) -> Plan | None:
     """The plan of all operators; None where something is wrong, which is reported."""
     paths, diagnostics = sources.files.paths, sources.files.diagnostics
     backends = tuple(_bind_backends(sources.files, bound.operators))
@@ -160,7 +168,7 @@ def _plan(checked: Checked, derived: _Derived, bound: Bound, sources: Sources, c
     return None if diagnostics else plan
 
 
-def _fingerprints(checked: Checked, derived: _Derived, sources: Sources) -> Mapping[str, str]:
+def _fingerprints(checked: Checked, derived: Derived, sources: Sources) -> Mapping[str, str]:
     """A word for each operator, that changes with its rule."""
     arrays = sources.files.index([sources.files.paths.array_functions])
     indexes = (checked.kernels, checked.composites, sources.helpers, checked.batching, arrays)

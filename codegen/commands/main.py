@@ -25,6 +25,7 @@ COMMANDS = {
     "format": "keep the two YAML files in one style",
     "list": "show the operators",
     "explain": "show all about an operator, or about the code of a message",
+    "derive": "show how an expression is derived, step by step",
     "coverage": "show what is proven of each operator, or what runs on a backend",
     "report": "judge the formulas",
     "init": "make a package of one's own",
