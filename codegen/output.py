@@ -105,7 +105,7 @@ def source_hash(paths: Paths, target: str) -> str:
     digest = hashlib.sha256(
         f"{target} {paths.package} {paths.namespace} {paths.base is None} {paths.long_names}".encode()
     )
-    for path in _sources(paths, target):
+    for path in source_files(paths, target):
         digest.update(f"\0{path.name}\0".encode())
         digest.update(content(path))
     return digest.hexdigest()
@@ -146,7 +146,8 @@ def _listed(output: Path) -> Collection[str]:
     return files if isinstance(files, dict) else ()
 
 
-def _sources(paths: Paths, target: str) -> Iterator[Path]:
+def source_files(paths: Paths, target: str) -> Iterator[Path]:
+    """All that the output depends on; what is named and is not there, too."""
     yield paths.native_functions
     yield paths.derivatives
     yield from paths.samples

@@ -18,6 +18,7 @@ from codegen.words import INTERRUPTED
 DEFAULT = "generate"
 COMMANDS = {
     DEFAULT: "write the output; the command where none is named",
+    "watch": "generate and prove whenever a file is saved",
     "build": "generate, and compile the native core, or the operators of a package",
     "verify": "prove the rules of derivatives",
     "lint": "fail where something is seldom meant, or a rule is not proven",
