@@ -148,7 +148,7 @@ def test_a_command_has_help_and_options_of_its_own(name: str) -> None:
     assert done.returncode == 0
     assert done.stdout.startswith(f"usage: python -m codegen {name} ")
     assert ("--sanitize" in done.stdout) == (name == "build")
-    assert ("--warn" in done.stdout) == (name in ("generate", "build"))
+    assert ("--warn" in done.stdout) == (name in ("generate", "watch", "build"))
     assert ("--diff" in done.stdout) == (name in ("fix", "format"))
 
 
