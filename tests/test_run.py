@@ -53,7 +53,7 @@ def test_a_group_of_tests_runs_in_one_process(tmp_path: Path) -> None:
 def test_a_module_that_leaves_something_registered_is_an_error(tmp_path: Path, line: str) -> None:
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "test_one.py").write_text(
-        f"from runtime.base.tensor import Tensor\nfrom runtime.call import registered\ndef test_one():\n    {line}\n"
+        f"from gradwright import Tensor\nfrom runtime.call import registered\ndef test_one():\n    {line}\n"
     )
     finished = run_pytest(tmp_path)
     assert finished.returncode == 1, finished.stdout

@@ -175,13 +175,13 @@ import mylib, gradwright as torch
 from gradwright import native
 x = torch.ones(3, requires_grad=True)
 print(native.explain(lambda: mylib.bump(x, x).sum().backward()))
-print(native.explain(lambda: mylib.bump(torch.ones(3, dtype=torch.int64), x)))
+print(native.explain(lambda: mylib.bump(torch.ones(3).to(torch.uint16), x)))
 print(native.explain(lambda: mylib.halves(x)[0].sum().backward()))
 """
     text = once.output(program)
     assert re.search(r"^bump +fast +Python kernel$", text, re.MULTILINE)
     assert re.search(r"^  BumpBackward0 +fast$", text, re.MULTILINE)
-    assert re.search(r"^bump +Python +x is int64 and other|^bump +Python +x is int64", text, re.MULTILINE)
+    assert re.search(r"^bump +Python +x is uint16 and other|^bump +Python +x is uint16", text, re.MULTILINE)
     assert re.search(r"^  HalvesBackward0 +Python +it has several outputs$", text, re.MULTILINE)
 
 
