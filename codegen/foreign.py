@@ -15,7 +15,7 @@ from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite, resolve_composite
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula, resolve_entries
-from codegen.dispatch_keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT
+from codegen.dispatch_keys import COMPOSITE_EXPLICIT, COMPOSITE_IMPLICIT, CPU
 from codegen.formula.typed import Variable, VariableKind, formula_type, walk
 from codegen.python_source import FunctionIndex
 from codegen.read.implied import layout_rule, samples_of
@@ -28,11 +28,15 @@ from codegen.source import Diagnostics, Text
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The project's own operators and derivative entries, and its composite functions."""
+    """The project's own operators and derivative entries, and its composite functions.
+
+    `kernels` are those on arrays of a package that stands on top of foreign operators: what it names is meant.
+    """
 
     functions: Sequence[NativeFunction]
     entries: Sequence[DerivativeEntry]
     composites: FunctionIndex
+    kernels: FunctionIndex
 
 
 def adopt(
@@ -62,7 +66,12 @@ def adopt(
             adopted.append(function)
             continue
         mine = own.get(str(function.name))
-        if mine is not None and _arguments(mine.schema) == _arguments(function.schema):
+        lines = [line for line in function.dispatch if line.key == CPU]
+        written = tuple(line for line in lines if library.kernels.get(line.kernel.value) is not None)
+        if written:
+            implemented.add(str(function.name))
+            adopted.append(replace(function, dispatch=written, structured_delegate=None))
+        elif mine is not None and _arguments(mine.schema) == _arguments(function.schema):
             implemented.add(str(function.name))
             adopted.append(_implemented(function, mine, str(function.name) in differentiated))
         elif library.composites.get(_composite_name(function).value) is not None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegen.on_top import entries_on_top, functions_on_top
 from codegen.paths import Paths, PythonPart, samples_beside
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.read.declarations import Overloads, by_name, together
@@ -53,8 +54,14 @@ class InputFiles:
 
     def read(self) -> Read:
         """The operators of the project, and its derivative entries."""
-        files = self.paths.native_functions, self.paths.derivatives
-        functions, entries = read_operators(*files, self.paths, self.diagnostics, self._texts, self.paths.tags)
+        files, beneath = (self.paths.native_functions, self.paths.derivatives), self.paths.beneath
+        tags = self.paths.tags if beneath is None else self.paths.tags or beneath.tags
+        functions, entries = read_operators(*files, self.paths, self.diagnostics, self._texts, tags=tags)
+        if beneath is not None and functions is not None and entries is not None:
+            files = beneath.native_functions, beneath.derivatives
+            base, formulas = read_operators(*files, self.paths, self.diagnostics, tags=beneath.tags)
+            functions = None if base is None else functions_on_top(functions, base, self.diagnostics)
+            entries = None if formulas is None else entries_on_top(entries, formulas)
         declarations = self._helpers()
         is_complete = functions is not None and entries is not None and declarations is not None
         return Read(functions or (), entries or (), declarations or (), is_complete)

@@ -153,6 +153,9 @@ def source_files(paths: Paths, target: str) -> Iterator[Path]:
     yield from paths.samples
     if paths.examples.exists():
         yield paths.examples
+    beneath = paths.beneath
+    if beneath is not None:
+        yield from (beneath.native_functions, beneath.derivatives, beneath.tags)
     others = (paths.tags, *paths.helpers, *(paths.library or ()), *(paths.base or ()))
     yield from (path for path in others if path is not None)
     generator = Path(__file__).parent

@@ -11,6 +11,7 @@ from pathlib import Path
 from codegen.extension import source_folders
 from codegen.inputs import REPORTS, SAMPLES, data_folder, shown_path
 from codegen.module_names import PREFIX, PUBLIC_PACKAGE
+from codegen.pytorch_files import PytorchFiles
 from codegen.words import BUILT_IN_NAMESPACE, FRAMEWORKS, RULES
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
@@ -78,6 +79,7 @@ class Paths:
     tags: Path | None = None  # which tags operators may have; None: those of PyTorch
     helpers: tuple[Path, ...] = ()  # declarations of helpers, besides the functions of the runtime; the first counts
     library: tuple[Path, Path] | None = None  # the YAML whose kernels implement foreign operators
+    beneath: PytorchFiles | None = None  # PyTorch's, on top of which the project's operators and formulas stand
     base: tuple[Path, Path] | None = None
     own: tuple[tuple[PartKind, PythonPart], ...] = ()
     native: Path | None = None  # a folder with kernels in C++, besides those of the runtime

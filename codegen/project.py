@@ -14,13 +14,16 @@ is all that has to be said. The files have their places in the package's folder,
     native             native/                      kernels in C++, which `gradwright build` compiles
     output             _generated                   what is generated
     namespace          the package's name           where the operators are found: `ops.mylib`
-    base               "gradwright"                 the operators that they come beside; "none" for none
+    base               "gradwright"                 the operators that they come beside; "none" for none; "pytorch" for
+                                                    those of PyTorch, on top of which they stand
+    pytorch            the installed torchgen       with that, the folder of PyTorch's YAML
+    declarations       none                         with that, headers of C++ or YAML with signatures of helpers
     strict             true                         false: operators without a kernel are only declared
     tags               none                         a file with the tags that operators may have, instead of PyTorch's
     targets            none                         what is emitted besides: "rules", "torch", "jax", in a list
     dispatch_keys      none                         backends that it brings: the file of NPU is npu.yaml
 
-Paths are relative to the package's folder; `kernels`, `composites` and `helpers` may be lists.
+Paths are relative to the package's folder; `kernels`, `composites`, `helpers` and `declarations` may be lists.
 """
 
 from __future__ import annotations
@@ -35,16 +38,19 @@ from typing import Any
 from codegen.codes import Code
 from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths, toml_text
+from codegen.pytorch_files import PytorchFiles, find_pytorch, installed_pytorch
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import ALL_TARGETS, BUILT_IN_NAMESPACE, CPP, Hint, did_you_mean
 
 SCHEMA_VERSION = 1
-BASES = ("gradwright", "none")
+BASES = ("gradwright", "none", "pytorch")
+_PYTORCH = BASES[2]
 _PARTS = {"kernels": PartKind.KERNELS, "composites": PartKind.COMPOSITES, "helpers": PartKind.HELPERS}
 _FILES = {"native_functions": "native_functions.yaml", "derivatives": "derivatives.yaml", "output": "_generated"}
 _NATIVE = "native"
 KEYS = (
-    "schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", "native", "targets",
+    "schema_version", "package", "namespace", "base", "strict", "tags", "dispatch_keys", "native", "targets", "pytorch",
+    "declarations",
     *_FILES, *_PARTS,
 )  # fmt: skip
 PACKAGE_TARGETS = tuple(each for each in ALL_TARGETS if each != CPP)
@@ -91,6 +97,8 @@ class _Table:
         strict = values.get("strict", True)
         if not isinstance(strict, bool):
             self._error("strict", "'strict' is to be true or false", None)
+        elif base == _PYTORCH and "strict" in values:
+            self._error("strict", "operators of PyTorch that have no kernel here are only declared", "remove 'strict'")
         elif not strict and base == BASES[0]:
             self._error(
                 "strict", "operators beside Gradwright's have kernels of their own", 'write base = "none", or remove it'
@@ -109,20 +117,25 @@ class _Table:
         own = tuple(self._parts(values, *package))
         targets = self._targets(values)
         backends = tuple(self._backends(values, package[1], base))
+        beneath = self._pytorch(values, package[1]) if base == _PYTORCH else None
+        declarations = self._declarations(values, package[1], base)
         if len(self.diagnostics.items) > before:
             return None
         assert namespace is not None
         name, folder = package
         shipped = project_paths()
         native_functions, derivatives, output = (path for path in files.values() if path is not None)
+        if beneath is not None and beneath.header is not None:
+            declarations = (*declarations, beneath.header)
         return replace(
-            shipped if strict else shipped.foreign(native_functions),
+            shipped if strict and beneath is None else shipped.foreign(native_functions, declarations),
             root=self.file.parent,
             native_functions=native_functions,
             derivatives=derivatives,
             output=output,
             tags=tags,
             base=(shipped.native_functions, shipped.derivatives) if base == BASES[0] else None,
+            beneath=beneath,
             own=own,
             native=native,
             package=f"{name}.{'.'.join(output.relative_to(folder).parts)}",
@@ -202,6 +215,38 @@ class _Table:
                     continue
                 module = ".".join((name, *path.relative_to(folder).with_suffix("").parts))
                 yield kind, PythonPart(path, module, path.relative_to(self.file.parent).as_posix())
+
+    def _pytorch(self, values: Mapping[str, Any], folder: Path) -> PytorchFiles | None:
+        """PyTorch's files: those below a folder that is named, or of the installed torchgen."""
+        if "pytorch" not in values:
+            files = installed_pytorch()
+            if files is None:
+                hint = 'install torch, or write pytorch = "...", a folder with its YAML'
+                self._error("base", "no torchgen is installed, which has PyTorch's YAML", hint)
+            return files
+        named = self._path(values, "pytorch", "", folder)
+        files = None if named is None else find_pytorch(named)
+        if named is not None and files is None:
+            hint = "such as that of torchgen, or PyTorch's source; paths are relative to the package's folder"
+            self._error("pytorch", f"no YAML of PyTorch in '{values['pytorch']}'", hint)
+        return files
+
+    def _declarations(self, values: Mapping[str, Any], folder: Path, base: str | None) -> tuple[Path, ...]:
+        """Files with the signatures of helpers."""
+        names = values.get("declarations", [])
+        names = [names] if isinstance(names, str) else names
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            self._error("declarations", "'declarations' is to be a path or a list of paths", None)
+            return ()
+        for key in ("pytorch", "declarations") if base != _PYTORCH else ():
+            if key in values:
+                self._error(
+                    key, f"'{key}' is for operators on top of PyTorch's", f'write base = "{_PYTORCH}", or remove it'
+                )
+        for name in names:
+            if not (folder / name).is_file():
+                self._error("declarations", f"no file '{name}' in the package", "paths are relative to its folder")
+        return tuple(folder / name for name in names)
 
     def _backends(self, values: Mapping[str, Any], folder: Path, base: str | None) -> Iterator[tuple[str, Path]]:
         keys = values.get("dispatch_keys", [])

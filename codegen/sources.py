@@ -161,7 +161,8 @@ class ForeignSources(Sources):
     def __init__(self, files: InputFiles, read: Read, library: tuple[Path, Path]) -> None:
         super().__init__(files, read)
         self.diagnostics = Diagnostics()
-        self._library = foreign.Library(*files.operators_of(library), self.composites)
+        own_kernels = files.index(part for kind, part in files.paths.own if kind is PartKind.KERNELS)
+        self._library = foreign.Library(*files.operators_of(library), self.composites, own_kernels)
         self.functions, self.entries, self._own_entries = foreign.adopt(self.functions, self.entries, self._library)
 
     def _adapt(self, functions: Sequence[NativeFunction]) -> Sequence[NativeFunction]:
@@ -183,7 +184,10 @@ class ForeignSources(Sources):
         return foreign.with_forward_formulas(entries, self._library, bound.own_table)
 
     def reported(self, findings: Diagnostics) -> Diagnostics:
-        files = self._yaml()
+        beneath = self.files.paths.beneath
+        theirs = [] if beneath is None else [beneath.native_functions, beneath.derivatives]
+        base = [self.files.paths.shown(path) for path in theirs]
+        files = [file for file in self._yaml() if file.path not in base]
         return Diagnostics([item for item in findings.items if item.span.file in files])
 
 

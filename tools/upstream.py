@@ -7,7 +7,6 @@ what was generated.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -27,6 +26,7 @@ from codegen.bind.entries import ResolvedEntry, ResolvedFormula  # noqa: E402
 from codegen.formula.typed import Helper, HelperCall, walk  # noqa: E402
 from codegen.paths import Paths, project_paths  # noqa: E402
 from codegen.plan.kinds import OperatorKind  # noqa: E402
+from codegen.pytorch_files import find_pytorch, installed_pytorch  # noqa: E402
 
 REPORT = ROOT / "docs/reports/upstream-report.md"
 # These are about the generator, generate for themselves, or hold a ledger, a page or rules of this project's formulas.
@@ -42,17 +42,16 @@ LEFT_OUT = (
 
 def packaged() -> Path | None:
     """The folder of PyTorch's YAML; None where torchgen is not installed."""
-    specification = importlib.util.find_spec("torchgen")
-    if specification is None or specification.origin is None:
-        return None
-    return Path(specification.origin).parent / "packaged"
+    files = installed_pytorch()
+    return None if files is None else files.derivatives.parents[1]
 
 
 def paths_of(folder: Path, output: Path | None = None) -> Paths:
     """The paths of a run of the generator on the YAML in the folder `packaged()`."""
-    foreign = project_paths().foreign(folder / "ATen/native/native_functions.yaml")
-    derivatives, tags = folder / "autograd/derivatives.yaml", folder / "ATen/native/tags.yaml"
-    return replace(foreign, derivatives=derivatives, tags=tags, output=output or foreign.output)
+    files = find_pytorch(folder)
+    assert files is not None
+    foreign = project_paths().foreign(files.native_functions)
+    return replace(foreign, derivatives=files.derivatives, tags=files.tags, output=output or foreign.output)
 
 
 def words_of(paths: Paths) -> list[str]:

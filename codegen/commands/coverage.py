@@ -13,9 +13,10 @@ from codegen.commands.analysis import analyze
 from codegen.commands.chosen import add_files, add_json, chosen_paths
 from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.commands.proven import print_proven
+from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.paths import Paths
 from codegen.pipeline import Result, with_base
-from codegen.rules.reach import How, Reach, Reached
+from codegen.rules.reach import How, Reach, Reached, made_of_others, with_kernels
 from codegen.words import RULES, did_you_mean
 
 if TYPE_CHECKING:
@@ -44,7 +45,11 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if arguments.backend is None:
         return print_proven(paths, arguments.missing, arguments.json)
     result = analyze(paths, arguments.json)
-    return ERRORS if result is None else _print_reached(result, arguments.backend, arguments.missing, arguments.json)
+    return (
+        ERRORS
+        if result is None
+        else _print_reached(result, paths, arguments.backend, arguments.missing, arguments.json)
+    )
 
 
 def _print_emitted(result: Result, paths: Paths, missing: bool, as_json: bool) -> int:
@@ -75,30 +80,29 @@ def _reason(covered: Coverage) -> str | None:
     return f"{covered.missing.reason} ({covered.missing.place.file.path}:{covered.missing.place.line})"
 
 
-def _print_reached(result: Result, key: str, missing: bool, as_json: bool) -> int:
+def _print_reached(result: Result, paths: Paths, key: str, missing: bool, as_json: bool) -> int:
     """Print a line for each operator: its name, how it runs, what it lacks, what its backward lacks.
 
     Args:
         result: of a project without errors.
+        paths: of the project.
         key: the dispatch key.
         missing: only what lacks something.
         as_json: print it as JSON.
     """
-    assert result.plan is not None
-    known = {backend.key: backend for backend in result.plan.backends}
-    if key not in known:
-        there = f"; there is {', '.join(known)}" if known else ": 'dispatch_keys' in pyproject.toml names none"
-        hint = did_you_mean(key, known)
-        print(f"error: no backend '{key}'{there}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+    supported = _supported(result, paths, key)
+    if supported is None:
         return USAGE
     checked = result.checked
     assert checked is not None
     linear = checked.linear
+    written = None if paths.beneath is None else {str(function.name) for function in checked.written}
+    made = frozenset() if written is None else made_of_others(checked.written)
     reach = Reach(
-        known[key], result.operators, linear.entries, checked.composites, linear.composite_formulas,
-        checked.table.helpers.index,
+        supported, result.operators, linear.entries, checked.composites, linear.composite_formulas,
+        checked.table.helpers.index, made,
     )  # fmt: skip
-    rows = list(reach.all())
+    rows = [row for row in reach.all() if written is None or row.name in written]
     shown = [row for row in rows if row.lacks or row.backward_lacks or row.how is How.MISSING] if missing else rows
     if as_json:
         print(json.dumps([_fields(row) for row in shown], indent=1))
@@ -107,6 +111,25 @@ def _print_reached(result: Result, key: str, missing: bool, as_json: bool) -> in
         print("\t".join((row.name, row.how.value, _listed(row.lacks), _listed(row.backward_lacks))))
     print(_summary(key, rows), file=sys.stderr)
     return OK
+
+
+def _supported(result: Result, paths: Paths, key: str) -> frozenset[str] | None:
+    """The operators that have kernels under a dispatch key; None, with an error, where there is no such backend."""
+    assert result.plan is not None
+    known = {backend.key: backend.supported for backend in result.plan.backends}
+    lacking = "'dispatch_keys' in pyproject.toml names none"
+    if paths.beneath is not None:  # the kernels are named in `dispatch`, under the keys of PyTorch
+        assert result.checked is not None
+        written = result.checked.written
+        keys = {line.key for function in written for line in function.dispatch} - COMPOSITE_KEYS
+        known = {each: with_kernels(written, each) for each in sorted(keys)}
+        lacking = "no 'dispatch' names one"
+    if key in known:
+        return known[key]
+    there = f"; there is {', '.join(known)}" if known else f": {lacking}"
+    hint = did_you_mean(key, known)
+    print(f"error: no backend '{key}'{there}" + (f"\nhint: {hint}" if hint else ""), file=sys.stderr)
+    return None
 
 
 def _fields(row: Reached) -> dict[str, object]:

@@ -65,6 +65,15 @@ def check_kernels(checked: Checked, diagnostics: Diagnostics) -> None:
                 _check_parameters(function, definition, function.text, True, diagnostics)
 
 
+def check_kernels_on_top(checked: Checked, diagnostics: Diagnostics) -> None:
+    """Kernels of a package on top of foreign operators take the operator's arguments."""
+    for function in checked.functions:
+        for entry in function.dispatch if not function.late_bound and function.variant_of is None else ():
+            definition = checked.kernels.get(str(entry.kernel))
+            if definition is not None and not definition.module.startswith("runtime."):
+                _check_parameters(function, definition, entry.kernel, False, diagnostics)
+
+
 def _check_parameters(
     function: NativeFunction, definition: PythonFunction, place: Text, composite: bool, diagnostics: Diagnostics
 ) -> None:

@@ -13,7 +13,6 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from codegen.bind.backends import Backend
 from codegen.bind.composites import ResolvedComposite
 from codegen.bind.entries import ResolvedEntry
 from codegen.dispatch_keys import COMPOSITE_KEYS
@@ -55,28 +54,44 @@ class Reached:
     backward_lacks: tuple[str, ...]
 
 
+def with_kernels(functions: Sequence[NativeFunction], key: str) -> frozenset[str]:
+    """The operators that have a kernel under a dispatch key, or delegate to one that has."""
+    named = {str(function.name) for function in functions if any(line.key == key for line in function.dispatch)}
+    delegating = (f for f in functions if f.structured_delegate is not None and f.structured_delegate.value in named)
+    return frozenset((*named, *(str(function.name) for function in delegating)))
+
+
+def made_of_others(functions: Sequence[NativeFunction]) -> frozenset[str]:
+    """The operators that are functions on Tensors, whatever the backend is."""
+    composite = (f for f in functions if f.is_composite_implicit or any(e.key in COMPOSITE_KEYS for e in f.dispatch))
+    return frozenset(str(function.name) for function in composite)
+
+
 class Reach:
     """What a backend can run.
 
     Args:
-        backend: with its kernels.
+        supported: the names of the operators that it has kernels for.
         functions: all operators.
         entries: their derivative entries by name.
         composites: functions that operators are made of.
         formulas: those that are formulas, by name.
         helpers: functions that formulas call.
+        made: the names of operators that are made of others by functions that are not there to be read; they run.
     """
 
     def __init__(
         self,
-        backend: Backend,
+        supported: frozenset[str],
         functions: Sequence[NativeFunction],
         entries: Mapping[str, ResolvedEntry],
         composites: FunctionIndex,
         formulas: Mapping[str, ResolvedComposite],
         helpers: FunctionIndex,
+        made: frozenset[str] = frozenset(),
     ) -> None:
-        self._supported = backend.supported
+        self._supported = supported
+        self._made = made
         self._functions = {str(function.name): function for function in functions}
         self._overloads: dict[str, list[str]] = {}
         self._by_sign: dict[str, set[str]] = {}
@@ -125,7 +140,9 @@ class Reach:
         for line in function.dispatch:
             if line.key in COMPOSITE_KEYS:
                 python = self._composites.get(line.kernel.value)
-        return None if python is None else self._called_by(python)
+        if python is None:
+            return set() if name in self._made else None
+        return self._called_by(python)
 
     def _lacks_of(self, name: str) -> tuple[str, ...]:
         """What of the operators that one is made of the backend can not run at all."""

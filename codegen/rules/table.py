@@ -18,7 +18,7 @@ from codegen.rules.checked import Checked
 from codegen.rules.conjugates import find_missing_conjugates
 from codegen.rules.costs import find_lost_history, find_saved_in_vain, find_unreachable
 from codegen.rules.coverage import check_composite, check_coverage, check_names
-from codegen.rules.kernels import check_kernels
+from codegen.rules.kernels import check_kernels, check_kernels_on_top
 from codegen.rules.linearity import check_automatic, check_differentiable_outputs, check_linear, check_tangents
 from codegen.rules.lint import (
     find_differentiable_integers,
@@ -75,6 +75,7 @@ class EntryRule:
 
 OPERATOR_RULES = (
     OperatorRule(check_kernels, Severity.ERROR, Severity.OFF),  # foreign operators are bound late
+    OperatorRule(check_kernels_on_top, Severity.OFF, Severity.ERROR),
     OperatorRule(check_batching, Severity.ERROR, Severity.OFF),
     OperatorRule(check_called, Severity.ERROR, Severity.OFF),
     OperatorRule(check_methods, Severity.ERROR, Severity.OFF),

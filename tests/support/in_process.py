@@ -118,11 +118,13 @@ def _analysis(
     return _really_analyze(paths, None if texts is None else dict(texts), checks)
 
 
-def _read_operators(native_functions: Path, derivatives: Path, paths: Paths, *more: Any) -> Any:
+def _read_operators(
+    native_functions: Path, derivatives: Path, paths: Paths, *more: Any, tags: Path | None = None
+) -> Any:
     """Gradwright's own operators, which are the base of most projects in tests, are read once."""
     own = project_paths()
-    if (native_functions, derivatives) != (own.native_functions, own.derivatives) or paths.tags or more[1:]:
-        return _really_read_operators(native_functions, derivatives, paths, *more)
+    if (native_functions, derivatives) != (own.native_functions, own.derivatives) or more[1:]:
+        return _really_read_operators(native_functions, derivatives, paths, *more, tags=tags)
     return _own_operators(paths.shown(native_functions) == str(native_functions))
 
 
