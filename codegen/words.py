@@ -26,7 +26,7 @@ ALL_TARGETS = (*TARGETS, RULES, *FRAMEWORKS)
 PROPERTIES = (
     "returns", "gradient", "gradient_complex", "complex_step", "boundary", "linear", "forward", "forward_complex",
     "transposed", "second", "second_complex", "modes", "undefined", "needed", "saved", "dtypes", "layouts", "empty",
-    "inplace", "out", "inputs", "batching", "native",
+    "inplace", "out", "inputs", "batching", "beyond", "native",
 )  # fmt: skip
 """What `verify` proves of an operator: the names of the properties in gradwright/verify/table.py."""
 

@@ -80,3 +80,10 @@ def _write_beside(beside: Path, target: Path, data: bytes) -> None:
         file.write(data)
     if target.exists():
         os.chmod(beside, target.stat().st_mode & 0o7777)
+
+
+def as_item(sample: str) -> str:
+    """A sample as an item of a list in YAML, to be pasted below `samples:`."""
+    is_plain = bool(sample) and sample[0] not in "[{\"'" and ": " not in sample and " #" not in sample
+    quoted = sample.replace("'", "''")
+    return f"- {sample}" if is_plain else f"- '{quoted}'"

@@ -35,7 +35,7 @@ from codegen.paths import BASE, PROJECT_FILE, Paths
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
 from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
-from codegen.writing import text_of, write_text
+from codegen.writing import as_item, text_of, write_text
 
 # What is found where nothing is looked at.
 _NOTHING: Mapping[str, Any] = {"seconds": 0.0, "summary": "no operators", "properties": [], "cells": []}
@@ -309,15 +309,14 @@ def refuted(cells: Iterable[Mapping[str, Any]], paths: Paths) -> Diagnostics:
             span = _native_place(function, paths) or span
         if span is None:
             continue  # an operator of another file
-        at = (
-            f" (sample {failure['number']}: {operator}({failure['sample']}) in {failure['dtype']})"
-            if failure["dtype"]
-            else ""
-        )
+        place = f"sample {failure['number']}" if failure["number"] else "beside the samples"
+        at = f" ({place}: {operator}({failure['sample']}) in {failure['dtype']})" if failure["dtype"] else ""
         others = sorted({each["property"] for each in group[1:]}, key=FRAMEWORK_PROPERTIES.index)
         hint = f"refuted are {', '.join([cell['property'], *others])}" if others else f"refuted is {cell['property']}"
         if failure["dtype"] and failure["again"]:
             hint += f"; again: {failure['again']}"
+        if failure["dtype"] and not failure["number"]:
+            hint += f"; as a sample: {as_item(failure['sample'])}"
         diagnostics.items.append(Diagnostic(code, span, f"{failure['message']}{at}", hint))
     return diagnostics
 

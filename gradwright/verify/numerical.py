@@ -9,6 +9,7 @@ rounding makes of a difference of numbers of this size.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,9 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 Along = Callable[[float], Array]
 
-_STEPS = (4e-3, 2e-4, 1e-5)
+_STEPS = (2.0**-8, 2.0**-12, 2.0**-17)
+# Numbers below get smaller steps, too; beside those above the usual ones are too small.
+_SMALL, _LARGE = 2.0**-6, 2.0**36
 _EPS = float(np.finfo(np.float64).eps)
 _QUICK = 5e-4
 # An error below this part of what is differentiated needs no smaller step.
@@ -42,16 +45,21 @@ class Estimate:
         return np.asarray(self.error <= _USELESS * (1 + np.abs(self.value)))
 
 
-def derivative(function: Along) -> Estimate:
-    """The derivative at 0 of a function of one number, whose values are arrays."""
+def derivative(function: Along, size: float = 1.0) -> Estimate:
+    """The derivative at 0 of a function of one number, whose values are arrays.
+
+    Args:
+        function: what is differentiated.
+        size: of the number that is changed: steps are in proportion to large and to small ones.
+    """
     with np.errstate(all="ignore"):
-        return _best((_central(function, step) for step in _STEPS), _SETTLED)
+        return _best((_central(function, step, size) for step in _steps(size)), _SETTLED)
 
 
-def one_sided(function: Along, side: int) -> Estimate:
-    """The derivative to one side, which is 1 or -1; unsettled where there is none."""
+def one_sided(function: Along, side: int, size: float = 1.0) -> Estimate:
+    """The derivative to one side, which is 1 or -1; unsettled where there is none. For `size` see `derivative`."""
     with np.errstate(all="ignore"):
-        return _best((_forward(function, side * step) for step in _STEPS[:2]), _ROUGH)
+        return _best((_forward(function, side * step) for step in _steps(size, 2)), _ROUGH)
 
 
 def means_of_sides(function: Along) -> Iterator[Estimate]:
@@ -72,6 +80,16 @@ def means_of_sides(function: Along) -> Iterator[Estimate]:
     yield second
 
 
+def _steps(size: float, count: int = 3) -> list[float]:
+    unit = 2.0 ** round(math.log2(size)) if 0 < size < math.inf else 1.0
+    steps = list(_STEPS[:count]) if unit < _LARGE else []
+    if unit > 1:  # after the usual ones: over long steps a staircase is a slope
+        steps += [step * unit for step in _STEPS[:count]]
+    elif unit < _SMALL:
+        steps += [step * unit for step in _STEPS[:2]]
+    return steps
+
+
 def _bounded(error: Array, value: Array) -> Array:
     """A bound; infinite where it is too large to be of use."""
     return np.where(error <= _ROUGH * (1 + np.abs(value)), error, np.inf)
@@ -88,9 +106,11 @@ def _best(estimates: Iterator[Estimate], enough: float) -> Estimate:
     return best
 
 
-def _central(function: Along, step: float) -> Estimate:
+def _central(function: Along, step: float, size: float) -> Estimate:
     first, second, third = (_difference(function, step / 2**k, -step / 2**k) for k in range(3))
-    return _extrapolated((first[0], second[0], third[0]), (4.0, 16.0), first[1], step / 4)
+    found = _extrapolated((first[0], second[0], third[0]), (4.0, 16.0), first[1], step / 4)
+    # Of a sum with a large number the last digits are lost.
+    return Estimate(found.value, found.error + 4 * _EPS * size / step * np.abs(found.value)) if size > 2 else found
 
 
 def _forward(function: Along, step: float) -> Estimate:
@@ -109,5 +129,6 @@ def _extrapolated(rows: tuple[Array, Array, Array], powers: tuple[float, float],
     """`powers`: by how much each of the two leading terms of the error shrinks with half the step."""
     one, two = ((powers[0] * b - a) / (powers[0] - 1) for a, b in itertools.pairwise(rows))
     value = (powers[1] * two - one) / (powers[1] - 1)
-    error = np.abs(value - two) + 16 * _EPS * (size + 1) / step
+    same = np.all([row == 0 for row in rows], axis=0)  # what does not change has no rounding
+    error = np.abs(value - two) + np.where(same, 0, 16 * _EPS * (size + 1) / step)
     return Estimate(np.asarray(value), np.asarray(np.where(np.isfinite(error), error, np.inf)))

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from codegen.writing import as_item
 from gradwright.verify.property import Property
 from gradwright.verify.results import Cell, Status, again
 from gradwright.verify.table import PROPERTIES
@@ -79,6 +80,8 @@ def print_failures(cells: Sequence[Cell]) -> None:
             print(f"error: {where}: {cell.name}: {failure.message}", file=sys.stderr)
             if failure.dtype:
                 print(f"  {again(cell, failure)}", file=sys.stderr)
+            if failure.dtype and not failure.number:
+                print(f"  as a sample: {as_item(failure.sample)}", file=sys.stderr)
         if len(cell.failures) > _SHOWN:
             print(f"  and {len(cell.failures) - _SHOWN} more samples", file=sys.stderr)
 

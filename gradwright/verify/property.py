@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gradwright.verify.points import HALVES, Point
@@ -20,7 +20,8 @@ class Property:
     `check` takes a sample and raises where the property does not hold, or can not be looked at; `check_all` takes all
     of them at once. `dtypes` are those that samples are made in. With `of_values` it compares formulas with what the
     operator computes, or with second derivatives as functions have them: the same in either order. `target` is the
-    framework whose operators are looked at, in the place of the runtime's.
+    framework whose operators are looked at, in the place of the runtime's. `points` makes where it is looked
+    at, in the place of the samples.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Property:
     check_all: Callable[[Sequence[Point]], int] | None = None
     of_values: bool = False
     target: str | None = None
+    points: Callable[[OperatorInfo], Iterator[Point]] | None = None
 
     def applies_to(self, info: OperatorInfo) -> bool:
         """Whether an operator could have it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from codegen.module_names import GENERATED
@@ -42,17 +42,19 @@ def prove(
 def _prove(info: OperatorInfo, wanted: Property, until_wrong: bool, incomplete: bool) -> Cell:
     started = time.perf_counter()
     cell = Cell(info.name, wanted.name, info.package, wanted.target)
-    if wanted.applies_to(info):
-        given = [point for dtype in wanted.dtypes for point in points(info, dtype)]
+    waived = dict(info.unproven).get(wanted.name)
+    if wanted.points is not None and waived is not None:
+        cell.reasons = [waived]  # what was not found is no proof
+    elif wanted.applies_to(info):
+        given = _points(info, wanted)
         if wanted.check_all is not None:
-            _look(wanted.check_all, given, cell, incomplete)
+            _look(wanted.check_all, list(given), cell, incomplete)
         if wanted.check is not None:
             for point in given:
                 _look(_counted(wanted.check), [point], cell, incomplete)
                 if cell.failures and until_wrong:
                     break
-    waived = dict(info.unproven).get(wanted.name)
-    if waived is not None and wanted.target is None:
+    if waived is not None and wanted.target is None and wanted.points is None:
         _waive(cell, waived, incomplete)
     if info.convention is not None and wanted.of_values:
         _grant(cell, info.convention, incomplete)
@@ -60,6 +62,12 @@ def _prove(info: OperatorInfo, wanted: Property, until_wrong: bool, incomplete: 
         cell.failures = [replace(each, message=f"in {wanted.target}: {each.message}") for each in cell.failures]
     cell.seconds = time.perf_counter() - started
     return cell
+
+
+def _points(info: OperatorInfo, wanted: Property) -> Iterator[Point]:
+    if wanted.points is not None:
+        return wanted.points(info)
+    return (point for dtype in wanted.dtypes for point in points(info, dtype))
 
 
 def _counted(check: Callable[[Point], None]) -> Callable[[Sequence[Point]], int]:

@@ -135,14 +135,114 @@ RULES = (
 )  # fmt: skip
 
 
+KERNELS = """import numpy as np
+
+
+def replaced_at(self, index, value):
+    out = self.copy()
+    out[index] = value
+    return out
+"""
+NUMBERS = ("T(3, low=0.5, high=2), 2.0",)
+# Each is right in its samples.
+ELSEWHERE_WRONG = (
+    Rule(
+        "handed_back_for_one", "Tensor self, Scalar by", "self * by if by != 1 else self",
+        ("self: grad * by.conj()",), ("T(3), 2",),
+    ),
+    Rule(
+        "wide_for_another_sign", "Tensor self, Scalar by", "self * by if np.real(by) > 0 else self * np.float64(by)",
+        ("self: grad * by.conj()",), ("T(3), 2",), dtypes="floating",
+    ),
+    Rule(
+        "broadcast_one_way", "Tensor self, Tensor other", "self + other", ("self: grad", "other: grad.sum(0)"),
+        ("T(3, 4), T(4)",),
+    ),
+    Rule(
+        "axes_in_the_order_of_the_sample", "Tensor self, int[] dims", "self.sum(axis=tuple(dims))",
+        ("self: axes_put_back(grad, dims, self.sizes())",), ("T(2, 3, 4), [0, 2]",),
+        helper="def axes_put_back(grad: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:\n"
+        "    for dim in dims:\n        grad = grad.unsqueeze(dim)\n    return grad.expand(sizes)",
+    ),
+    Rule(
+        "axes_from_the_front", "Tensor self, int dim", "np.cumsum(self, axis=dim)",
+        ("self: cumsum_back(grad, dim)",), ("T(3, 4), 1",),
+        helper="def cumsum_back(grad: Tensor, dim: int) -> Tensor:\n"
+        "    return grad.flip([dim]).cumsum(dim).flip([dim]) if dim >= 0 else grad.flip([dim]).cumsum(dim)",
+    ),
+    Rule("one_number", "Tensor self, float by", "np.power(self, by)", ("self: grad * 2 * self",), NUMBERS,
+         dtypes="floating"),
+    Rule("one_scalar", "Tensor self, Scalar by", "self * by * by", ("self: grad * by * 2",), ("T(3), 2",),
+         dtypes="floating"),
+    Rule(
+        "one_weight", "Tensor self, Tensor weight", "self * weight",
+        ("self: grad", "weight: non_differentiable"), ("T(3), C([1.0, 1.0, 1.0])",), dtypes="floating",
+    ),
+    Rule("one_diagonal", "Tensor self, int diagonal", "np.triu(self, diagonal)", ("self: grad.triu(1)",),
+         ("T(3, 3), 1",)),
+    Rule("one_choice", "Tensor self, bool twice", "self * 2 if twice else self * 1", ("self: grad * 2",),
+         ("T(3), True",)),
+    Rule(
+        "kept_dims_forgotten", "Tensor self, bool keepdim", "self.sum(axis=1, keepdims=keepdim)",
+        ("self: grad.unsqueeze(1).expand(self.sizes())",), ("T(3, 4), False",),
+    ),
+    Rule(
+        "one_word", "Tensor self, str mode", "self * 3 if mode == 'three' else self * 2", ("self: grad * 3",),
+        ("T(3), 'three'", "D(3), 'two'"),
+    ),
+    Rule("rows_alone", "Tensor self", "self.sum(axis=0)", ("self: of_rows(grad, self.sizes())",),
+         helper="def of_rows(grad: Tensor, sizes: Sequence[int]) -> Tensor:\n"
+         "    return grad.unsqueeze(0).expand(sizes) if sizes[1] > 1 else grad.unsqueeze(0) * 2"),
+    Rule(
+        "beyond_two", "Tensor self", "np.tanh(self)", ("self: within_two(grad, self)",), dtypes="floating",
+        helper="def within_two(grad: Tensor, self: Tensor) -> Tensor:\n"
+        "    return grad * (1 - self.clamp(-2, 2).tanh() ** 2)",
+    ),
+    Rule("overflow", "Tensor self", "np.logaddexp(self, 0)", ("self: grad * self.exp() / (self.exp() + 1)",),
+         dtypes="floating"),
+)  # fmt: skip
+# These are right wherever their kernels take a call.
+RIGHT = (
+    Rule("broadcasts", "Tensor self, Tensor other", "self + other", ("self: grad", "other: grad"), ("T(3, 4), T(4)",)),
+    Rule(
+        "any_axes", "Tensor self, int[] dims", "self.sum(axis=tuple(dims))",
+        ("self: every_axis_put_back(grad, dims, self.sizes())",), ("T(2, 3, 4), [0, 2]",),
+        helper="def every_axis_put_back(grad: Tensor, dims: Sequence[int], sizes: Sequence[int]) -> Tensor:\n"
+        "    for dim in sorted(dim % len(sizes) for dim in dims):\n        grad = grad.unsqueeze(dim)\n"
+        "    return grad.expand(sizes)",
+    ),
+    Rule("staircase", "Tensor self", "np.trunc(self)", ("self: grad * 0",), dtypes="floating"),
+    Rule("kink", "Tensor self, float at", "np.maximum(self, at)", ("self: grad * (self > at)",), ("T(3, 4), 0.5",),
+         dtypes="floating"),
+    Rule("in_its_domain", "Tensor self", "np.log(self)", ("self: grad / self",), ("T(3, low=0.1, high=2)",),
+         dtypes="floating"),
+    Rule("steep", "Tensor self", "np.exp(self)", ("self: grad * result",), dtypes="floating"),
+    Rule(
+        "refuses", "Tensor self, bool whole", "self.sum() if whole else self * 1", ("self: of_parts(grad, whole)",),
+        ("T(3), False",),
+        helper="def of_parts(grad: Tensor, whole: bool) -> Tensor:\n    if whole:\n"
+        "        raise RuntimeError('the sum has no derivative here')\n    return grad",
+    ),
+    Rule(
+        "weighted", "Tensor self, Tensor weight", "self * weight",
+        ("self: grad * weight", "weight: non_differentiable"), ("T(3), C([1.0, 1.0, 1.0])",), dtypes="floating",
+    ),
+    Rule(
+        "replaced", "Tensor self, Tensor index, Tensor value", "replaced_at(self, index, value)",
+        ("self: grad.index_fill(0, index, 0)", "index: non_differentiable", "value: grad.index_select(0, index)"),
+        ("T(4), I(1, high=4), T(1)",), dtypes="floating(self)",
+    ),
+)  # fmt: skip
+
+
 def package_of(rules: Sequence[Rule], folder: Path) -> Project:
     """A package in a folder, with these rules; nothing is generated yet."""
     assert make_package("wrong", folder) == 0
     project = Project(folder, "wrong")
     for name in ("native_functions.yaml", "derivatives.yaml"):
         project.file(name).write_text("")
-    project.file("kernels.py").write_text("import numpy as np\n")
-    project.file("helpers.py").write_text("from gradwright import Tensor\n")
+    project.file("kernels.py").write_text(KERNELS)
+    project.file("helpers.py").write_text("from collections.abc import Sequence\n\nfrom gradwright import Tensor\n")
     for rule in rules:
         _add(rule, project)
     return project

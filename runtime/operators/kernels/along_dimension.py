@@ -74,6 +74,10 @@ def _without(shape: tuple[int, ...], place: int) -> tuple[int, ...]:
     return shape[:place] + shape[place + 1 :]
 
 
+def _slice_shape(array: Array, place: int) -> tuple[int, ...]:
+    return _without(array.shape, place) if array.ndim else ()
+
+
 def _positions(shape: tuple[int, ...], part: tuple[int, ...], place: int, along: Array) -> Array:
     """Flat positions in a contiguous array of `shape`: `along` in dimension `place`, counted up in the others."""
     total = np.zeros((), np.int64)
@@ -99,11 +103,16 @@ def index_copy(self: Array, dim: int, index: Array, source: Array) -> Array:
     target, values, index = one_dim(self), one_dim(source), one_dim(index)
     if source.ndim == 0 and index.size != 1:
         raise IndexError(f"index_copy_(): When source is scalar, index should have one element (got {index.size})")
-    if source.ndim and (values.ndim != target.ndim or _without(values.shape, place) != _without(target.shape, place)):
+    if source.ndim and self.ndim and source.ndim != self.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({source.ndim}), destination dimensionality ({self.ndim})"
+        )
+    if _slice_shape(source, place) != _slice_shape(self, place):
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-            f"{list(_without(target.shape, place))} at dimension {place} and source slice shape: "
-            f"{list(_without(values.shape, place))} at dimension 0."
+            f"{' '.join(map(str, _slice_shape(self, place)))} at dimension {place} and source slice shape: "
+            f"{' '.join(map(str, _slice_shape(source, place)))} at dimension 0."
         )
     if source.ndim and values.shape[place] != index.size:
         raise IndexError(

@@ -155,9 +155,10 @@ def trilinear(
 ) -> Array:
     """The sum over `sumdim` of the products of all three, each of which has new dims where it says so."""
     rank = i1.ndim + len(expand1)
+    expand1, expand2, expand3, sumdim = (
+        [normalize_dim(dim, rank) for dim in dims] for dims in (expand1, expand2, expand3, sumdim)
+    )
     for array, expanded in ((i1, expand1), (i2, expand2), (i3, expand3)):
-        for dim in expanded:
-            normalize_dim(dim, rank)
         if array.ndim + len(expanded) != rank:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-rank}, {rank - 1}], but got {array.ndim})"

@@ -380,10 +380,19 @@ def _largest(window: Array, dim: int) -> Array:
     return np.asarray(np.where(wrong.any(axis=dim, keepdims=True), last, chosen))
 
 
-def adaptive_max_pool(self: Array, output_size: Sizes) -> tuple[Array, Array]:
+def adaptive_max_pool2d(self: Array, output_size: Sizes) -> tuple[Array, Array]:
+    return _adaptive_max_pool(self, output_size, 2)
+
+
+def adaptive_max_pool3d(self: Array, output_size: Sizes) -> tuple[Array, Array]:
+    return _adaptive_max_pool(self, output_size, 3)
+
+
+def _adaptive_max_pool(self: Array, output_size: Sizes, dims: int) -> tuple[Array, Array]:
     """The largest element of each window and its place in the image: dimension by dimension, the last one first."""
+    if len(output_size) != dims:
+        raise RuntimeError(f"adaptive_max_pool{dims}d(): internal error: output_size.size() must be {dims}")
     _check_adaptive(self, output_size)
-    dims = len(output_size)
     best = self
     index = np.broadcast_to(np.arange(math.prod(self.shape[-dims:])).reshape(self.shape[-dims:]), self.shape)
     for dim in range(self.ndim - 1, self.ndim - 1 - dims, -1):
