@@ -71,6 +71,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", choices=FRAMEWORKS, help="the operators that this target has made for its framework, in its modes"
     )
+    parser.add_argument(
+        "--deep", action="store_true",
+        help="search as well, for minutes an operator, for calls beside the samples that refute a rule",
+    )  # fmt: skip
+    parser.add_argument("--seed", type=int, metavar="N", help="of a deep search (default: another one each time)")
+    parser.add_argument("--seconds", type=float, metavar="N", help="of a deep search, for each operator (default: 120)")
     parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write it as a page for a browser, of one file")
@@ -90,6 +96,10 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         parser.error("the ledger is of the project's own operators")
     if arguments.target is not None and (others or of_the_ledger or arguments.unproven):
         parser.error("--target is for the operators of a package, as they are")
+    if arguments.deep and (of_the_ledger or arguments.target is not None):
+        parser.error("a deep search is of the runtime's operators, and what it finds is in no ledger")
+    if not arguments.deep and (arguments.seed is not None or arguments.seconds is not None):
+        parser.error("--seed and --seconds are of a --deep search")
     paths = chosen_paths(arguments, parser, about_ours=bool(arguments.operators) and not of_the_ledger)
     if paths is None:
         return ERRORS
@@ -164,6 +174,11 @@ def _carry_out(
         options += ["--target", arguments.target]
     if arguments.jobs is not None:
         options += ["--jobs", str(arguments.jobs)]
+    if arguments.deep:
+        options.append("--deep")
+    for option in ("seed", "seconds"):
+        if getattr(arguments, option) is not None:
+            options += [f"--{option}", str(getattr(arguments, option))]
     if arguments.skipped:
         options.append("--skipped")
     if of_others:
@@ -178,7 +193,7 @@ def _carry_out(
         status, found = prove(paths, options)
     except NoProofError as error:
         return error.status
-    if rules:
+    if rules and not arguments.deep:  # what is found by chance says nothing of the next run
         proofs.keep(found["cells"], rules, paths, whole=not arguments.property)
     if of_others and arguments.out is None:
         for failure in (each for cell in found["cells"] for each in cell.get("failures", ())):

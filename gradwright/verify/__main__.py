@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import secrets
 import sys
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from codegen.module_names import GENERATED
 from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
 from codegen.writing import write_text
 from gradwright.verify import printing
+from gradwright.verify.deep import SECONDS, Deep
 from gradwright.verify.ledger import Ledger
 from gradwright.verify.results import Status
 from gradwright.verify.running import chosen, operators_of, processors, prove_all
@@ -29,6 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     unknown = next((name for name in arguments.property or () if name not in table), None)
     if unknown is not None:
         parser.error(f"'{unknown}' is no property that is proven {_where(arguments.target)}")
+    deep = None
+    if arguments.deep:
+        deep = Deep(secrets.randbelow(10**6) if arguments.seed is None else arguments.seed, arguments.seconds)
+        print(f"seed: {deep.seed}", file=sys.stderr)
     started = time.perf_counter()
     operators = operators_of(arguments.package)
     try:
@@ -40,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             name for name in table if name in (arguments.property or table) and name not in (arguments.without or ())
         ]
         cells = prove_all(
-            arguments.package, names, properties, arguments.jobs, report, arguments.incomplete, arguments.target
+            arguments.package, names, properties, arguments.jobs, report, arguments.incomplete, arguments.target, deep
         )
     seconds = time.perf_counter() - started
     if arguments.json is not None:
@@ -91,6 +97,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--without", action="append", choices=FRAMEWORK_PROPERTIES, help="all but this one")
     parser.add_argument("--target", choices=FRAMEWORKS, help="of the operators as this framework has them")
+    parser.add_argument("--deep", action="store_true", help="search for calls beside the samples that refute a rule")
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="what a deep search begins with (default: another each time)"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help="how long a deep search is, for each operator (default: %(default)s)",
+    )
     parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,8 @@ _QUICK = 5e-4
 _SETTLED = 1e-8
 # An estimate whose bound is more than this says nothing.
 _USELESS = 1e-3
+# So much over long steps, where what oscillates has small slopes, and by chance the same ones.
+_SURE = 1e-7
 # Differences to one side are not used for more than this.
 _ROUGH = 1e-5
 
@@ -53,13 +55,13 @@ def derivative(function: Along, size: float = 1.0) -> Estimate:
         size: of the number that is changed: steps are in proportion to large and to small ones.
     """
     with np.errstate(all="ignore"):
-        return _best((_central(function, step, size) for step in _steps(size)), _SETTLED)
+        return _best([(_central(function, step, size) for step in steps) for steps in _phases(size)], _SETTLED)
 
 
 def one_sided(function: Along, side: int, size: float = 1.0) -> Estimate:
     """The derivative to one side, which is 1 or -1; unsettled where there is none. For `size` see `derivative`."""
     with np.errstate(all="ignore"):
-        return _best((_forward(function, side * step) for step in _steps(size, 2)), _ROUGH)
+        return _best([(_forward(function, side * step) for step in steps) for steps in _phases(size, 2)], _ROUGH)
 
 
 def means_of_sides(function: Along) -> Iterator[Estimate]:
@@ -80,14 +82,15 @@ def means_of_sides(function: Along) -> Iterator[Estimate]:
     yield second
 
 
-def _steps(size: float, count: int = 3) -> list[float]:
+def _phases(size: float, count: int = 3) -> list[Sequence[float]]:
+    """The steps from a number of some size: those that are tried first, and those for where they do not settle."""
     unit = 2.0 ** round(math.log2(size)) if 0 < size < math.inf else 1.0
-    steps = list(_STEPS[:count]) if unit < _LARGE else []
-    if unit > 1:  # after the usual ones: over long steps a staircase is a slope
-        steps += [step * unit for step in _STEPS[:count]]
-    elif unit < _SMALL:
-        steps += [step * unit for step in _STEPS[:2]]
-    return steps
+    usual, own = _STEPS[:count], [step * unit for step in _STEPS[:count]]
+    if unit < _SMALL:
+        return [own[:2], usual]
+    if unit > 1:  # over long steps a staircase is a slope
+        return [usual, own] if unit < _LARGE else [own]
+    return [usual]
 
 
 def _bounded(error: Array, value: Array) -> Array:
@@ -95,22 +98,44 @@ def _bounded(error: Array, value: Array) -> Array:
     return np.where(error <= _ROUGH * (1 + np.abs(value)), error, np.inf)
 
 
-def _best(estimates: Iterator[Estimate], enough: float) -> Estimate:
-    best = next(estimates)
-    while not np.all(best.error <= enough * (1 + np.abs(best.value))):
-        other = next(estimates, None)
-        if other is None:
+def _best(phases: Sequence[Iterator[Estimate]], enough: float) -> Estimate:
+    """The best of each element; of the second phase, where the first has nothing of use."""
+    first, *others = phases
+    best = _of_phase(None, first, enough)
+    for phase in others:
+        if np.all(best.error <= _ROUGH * (1 + np.abs(best.value))):
             break
-        better = np.less(other.error, best.error) | ~np.isfinite(best.error)
-        best = Estimate(np.where(better, other.value, best.value), np.where(better, other.error, best.error))
+        best = _of_phase(best, phase, enough)
     return best
+
+
+def _of_phase(best: Estimate | None, estimates: Iterator[Estimate], enough: float) -> Estimate:
+    for other in estimates:
+        if best is None:
+            best = other
+        else:
+            better = np.less(_relative(other), _relative(best)) | ~np.isfinite(best.error)
+            best = Estimate(np.where(better, other.value, best.value), np.where(better, other.error, best.error))
+        if np.all(best.error <= enough * (1 + np.abs(best.value))):
+            break
+    assert best is not None
+    return best
+
+
+def _relative(estimate: Estimate) -> Array:
+    return np.asarray(estimate.error / (1 + np.abs(estimate.value)))
 
 
 def _central(function: Along, step: float, size: float) -> Estimate:
     first, second, third = (_difference(function, step / 2**k, -step / 2**k) for k in range(3))
     found = _extrapolated((first[0], second[0], third[0]), (4.0, 16.0), first[1], step / 4)
+    if size <= 2:
+        return found
     # Of a sum with a large number the last digits are lost.
-    return Estimate(found.value, found.error + 4 * _EPS * size / step * np.abs(found.value)) if size > 2 else found
+    error = found.error + 4 * _EPS * size / step * np.abs(found.value)
+    if step > 1:
+        error = np.where(error <= _SURE * np.abs(found.value) + 64 * _EPS * first[1] / step, error, np.inf)
+    return Estimate(found.value, np.asarray(error))
 
 
 def _forward(function: Along, step: float) -> Estimate:
@@ -129,6 +154,6 @@ def _extrapolated(rows: tuple[Array, Array, Array], powers: tuple[float, float],
     """`powers`: by how much each of the two leading terms of the error shrinks with half the step."""
     one, two = ((powers[0] * b - a) / (powers[0] - 1) for a, b in itertools.pairwise(rows))
     value = (powers[1] * two - one) / (powers[1] - 1)
-    same = np.all([row == 0 for row in rows], axis=0)  # what does not change has no rounding
-    error = np.abs(value - two) + np.where(same, 0, 16 * _EPS * (size + 1) / step)
+    same = np.all([row == 0 for row in rows], axis=0)  # it may have changed by less than its last digit
+    error = np.abs(value - two) + np.where(same, _EPS * size, 16 * _EPS * (size + 1)) / step
     return Estimate(np.asarray(value), np.asarray(np.where(np.isfinite(error), error, np.inf)))

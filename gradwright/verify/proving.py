@@ -48,10 +48,10 @@ def _prove(info: OperatorInfo, wanted: Property, until_wrong: bool, incomplete: 
     elif wanted.applies_to(info):
         given = _points(info, wanted)
         if wanted.check_all is not None:
-            _look(wanted.check_all, list(given), cell, incomplete)
+            look(wanted.check_all, list(given), cell, incomplete)
         if wanted.check is not None:
             for point in given:
-                _look(_counted(wanted.check), [point], cell, incomplete)
+                look(_counted(wanted.check), [point], cell, incomplete)
                 if cell.failures and until_wrong:
                     break
     if waived is not None and wanted.target is None and wanted.points is None:
@@ -78,7 +78,15 @@ def _counted(check: Callable[[Point], None]) -> Callable[[Sequence[Point]], int]
     return one
 
 
-def _look(check: Callable[[Sequence[Point]], int], given: Sequence[Point], cell: Cell, incomplete: bool) -> None:
+def look(check: Callable[[Sequence[Point]], int], given: Sequence[Point], cell: Cell, incomplete: bool) -> None:
+    """Look at samples, and note in a cell what comes of it.
+
+    Args:
+        check: raises where they refute the property, and says how many it has looked at.
+        given: the samples.
+        cell: of the property.
+        incomplete: whether what is not implemented is left out.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
+from gradwright.verify.deep import Deep, deepen
 from gradwright.verify.proving import prove
 from gradwright.verify.results import Cell, Status
 from gradwright.verify.table import table_of
@@ -58,6 +59,7 @@ def prove_all(
     report: Callable[[int, int], None],
     incomplete: bool = False,
     target: str | None = None,
+    deep: Deep | None = None,
 ) -> list[Cell]:
     """The cells of some operators, in the order of `names`.
 
@@ -69,10 +71,11 @@ def prove_all(
         report: is told how many operators are done, and how wrong it is so far.
         incomplete: whether what is not implemented is skipped.
         target: the framework whose operators are meant.
+        deep: how long calls beside the samples are searched for.
     """
     done = wrong = 0
     found: dict[str, list[Cell]] = {}
-    for cells in _run(package, names, properties, jobs, incomplete, target):
+    for cells in _run(package, names, properties, jobs, incomplete, target, deep):
         for cell in cells:
             found.setdefault(cell.operator, []).append(cell)
             wrong += cell.status is Status.REFUTED
@@ -82,17 +85,24 @@ def prove_all(
 
 
 def _run(
-    package: str, names: Sequence[str], properties: Sequence[str], jobs: int, incomplete: bool, target: str | None
+    package: str,
+    names: Sequence[str],
+    properties: Sequence[str],
+    jobs: int,
+    incomplete: bool,
+    target: str | None,
+    deep: Deep | None,
 ) -> Iterator[list[Cell]]:
-    if jobs == 1 or len(names) <= _CHUNK:
-        yield from (prove_some(package, [name], properties, incomplete, target) for name in names)
+    if jobs == 1 or (len(names) <= _CHUNK and deep is None):
+        yield from (prove_some(package, [name], properties, incomplete, target, deep) for name in names)
         return
     # Forked where that is possible: the operators are loaded once.
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(method)
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_end_when_interrupted) as pool:
-        chunks = [names[start : start + _CHUNK] for start in range(0, len(names), _CHUNK)]
-        tasks = [pool.submit(prove_some, package, chunk, properties, incomplete, target) for chunk in chunks]
+        size = _CHUNK if deep is None else 1
+        chunks = [names[start : start + size] for start in range(0, len(names), size)]
+        tasks = [pool.submit(prove_some, package, chunk, properties, incomplete, target, deep) for chunk in chunks]
         try:
             for task in as_completed(tasks):
                 yield task.result()
@@ -108,13 +118,24 @@ def _end_when_interrupted() -> None:
 
 
 def prove_some(
-    package: str, names: Sequence[str], properties: Sequence[str], incomplete: bool = False, target: str | None = None
+    package: str,
+    names: Sequence[str],
+    properties: Sequence[str],
+    incomplete: bool = False,
+    target: str | None = None,
+    deep: Deep | None = None,
 ) -> list[Cell]:
     """The cells of some operators, one after another."""
     operators = operators_of(package)
     table = table_of(target)
     wanted = [table[name] for name in properties] or list(table.values())
-    return [cell for name in names for cell in prove(operators[name], wanted, incomplete=incomplete)]
+    found = []
+    for name in names:
+        cells = prove(operators[name], wanted, incomplete=incomplete)
+        if deep is not None:
+            deepen(operators[name], cells, wanted, deep.seed, deep.seconds)
+        found += cells
+    return found
 
 
 def processors() -> int:

@@ -41,10 +41,7 @@ def beside(info: OperatorInfo) -> Iterator[Point]:
         return
     end = time.process_time() + _SECONDS
     parameters = operator_of(info).signature.parameters
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        samples = [with_elements(info, text) for text in info.samples if _count(info, text) <= _LARGE]
-    made = [variations(text, parameters, info.samples, USUAL_RANGES, info.pointwise) for text in samples]
+    made = [variations(text, parameters, info.samples, USUAL_RANGES, info.pointwise) for text in starts(info)]
     found = 0
     for each in itertools.islice(_different(info, made), _TRIED):
         point = point_of(info, each.text) if is_taken(info, each.text) else None
@@ -53,6 +50,13 @@ def beside(info: OperatorInfo) -> Iterator[Point]:
             yield point
         if found == _MOST or time.process_time() > end:
             return
+
+
+def starts(info: OperatorInfo) -> list[str]:
+    """The samples that others are made of: those that are not large, with the very integers that they have."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [with_elements(info, text) for text in info.samples if _count(info, text) <= _LARGE]
 
 
 def _different(info: OperatorInfo, made: Sequence[Iterator[Variation]]) -> Iterator[Variation]:

@@ -113,6 +113,7 @@ def variations(
     samples: Sequence[str] = (),
     ranges: Sequence[tuple[float, float]] = USUAL_RANGES,
     pointwise: bool = False,
+    factors: Sequence[float] = (),
 ) -> Iterator[Variation]:
     """The calls in which one thing is another one than in a sample, of each kind in turn, without repetitions.
 
@@ -122,11 +123,12 @@ def variations(
         samples: all of the operator's, whose words are those that it knows.
         ranges: of values for Tensors of which the sample names none.
         pointwise: whether all Tensors are broadcast; else those are that the sample broadcasts.
+        factors: what numbers are multiplied by, for more of them.
     """
     call = _Call(text, parameters)
     kinds: dict[str, Iterator[str]] = {
         "values": _values(call, ranges),
-        "number": _numbers(call),
+        "number": _numbers(call, factors),
         "dim": _ints(call),
         "list": _lists(call),
         "choice": _choices(call, samples),
@@ -146,7 +148,7 @@ def _plain(type: str) -> str:
     return type.removesuffix("?")
 
 
-def _numbers(call: _Call) -> Iterator[str]:
+def _numbers(call: _Call, factors: Sequence[float]) -> Iterator[str]:
     """Other numbers for each that is given or has a default, one of the other sign, 0 and 1."""
     rows = []
     for name, parameter in call.parameters.items():
@@ -154,7 +156,7 @@ def _numbers(call: _Call) -> Iterator[str]:
         node = call.given.get(name)
         value = _value(node) if node is not None else parameter.default
         if kind in ("float", "Scalar") and isinstance(value, int | float) and not isinstance(value, bool):
-            others = _other_numbers(value, kind == "Scalar")
+            others = [*_other_numbers(value, kind == "Scalar"), *(round((value or 1) * each, 6) for each in factors)]
             rows.append([call.with_argument(name, _literal(other)) for other in others])
         elif kind in ("float", "Scalar") and node is None and parameter.type.endswith("?"):
             rows.append([call.with_argument(name, _literal(other)) for other in (0.7, 1.6)])
@@ -337,3 +339,28 @@ def _in_turn(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """The first of each row, then the second ones."""
     for column in itertools.zip_longest(*rows):
         yield from (each for each in column if each is not None)
+
+
+def simpler(text: str, parameters: Sequence[Parameter]) -> Iterator[str]:
+    """Calls that say less than one: an argument or a range left out, a smaller size, a smaller number."""
+    call = _Call(text, parameters)
+    for place in range(len(call.tree.keywords)):
+        others = [*call.tree.keywords[:place], *call.tree.keywords[place + 1 :]]
+        yield unparsed(ast.Call(call.tree.func, call.tree.args, others), {})
+    for node in call.tensors:
+        if node.keywords:
+            yield call.with_nodes([(node, ast.Call(node.func, node.args, []))])
+    for size in sorted({size for node in call.tensors for size in _shape(node)}, reverse=True):
+        for other in (1, size // 2, size - 1):
+            if 0 < other < size:
+                shapes = [[other if each == size else each for each in _shape(node)] for node in call.tensors]
+                yield call.with_tensors(list(zip(call.tensors, shapes, strict=True)))
+    ranks = {len(_shape(node)) for node in call.tensors}
+    for rank in sorted(ranks - {0}, reverse=True):
+        yield call.with_tensors([(node, _shape(node)[1:]) for node in call.tensors if len(_shape(node)) == rank])
+    for name, node in call.given.items():
+        value = _value(node)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            for other in (1, 2, round(value)):
+                if other != value and abs(other) <= abs(value):
+                    yield call.with_argument(name, _literal(other))
