@@ -1,0 +1,9 @@
+"""Collectives of MPI as differentiable operators: `gradwright_mpi.allreduce(x)`, in programs that `mpiexec` starts."""
+
+from gradwright_mpi.groups import Group, group_of, groups, register
+from gradwright_mpi.waiting import MachineError, barrier
+
+from gradwright_mpi._generated import *  # noqa: F403  # isort: skip
+from gradwright_mpi._generated import __all__ as _operators  # isort: skip
+
+__all__ = ["Group", "MachineError", "barrier", "group_of", "groups", "register", *_operators]

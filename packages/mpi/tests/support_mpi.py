@@ -1,0 +1,23 @@
+"""Starting programs on several processes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def start(
+    processes: int, program: str, *words: str, timeout: float = 120, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program of this folder under mpiexec; a test fails where that takes longer than `timeout` seconds."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    assert mpiexec is not None, "no mpiexec: pip install mpich"
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **settings}
+    command = [mpiexec, "-n", str(processes), sys.executable, str(PROGRAMS / program), *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)

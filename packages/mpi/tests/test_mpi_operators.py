@@ -1,0 +1,41 @@
+"""The operators: in one process by their samples, in several by what one process computes of all inputs."""
+
+from __future__ import annotations
+
+import pytest
+from support_mpi import start
+
+import gradwright as torch
+import gradwright_mpi as mpi
+from gradwright.testing import gradcheck_operator
+from gradwright_mpi._generated.registry import OPERATORS
+
+CHECKED = [name for name, info in OPERATORS.items() if info.differentiable or info.composite]
+
+
+@pytest.mark.parametrize("name", CHECKED)
+def test_derivatives_agree_with_finite_differences(name: str) -> None:
+    result = gradcheck_operator(OPERATORS[name])
+    assert not result.failures, "\n".join(result.failures)
+    assert result.first
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+@pytest.mark.parametrize("native", ["1", "0"])
+def test_several_processes_compute_what_one_does(processes: int, native: str) -> None:
+    ended = start(processes, "prove_operators.py", GRADWRIGHT_NATIVE=native)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert f"14 cases hold on {processes} processes" in ended.stdout
+
+
+def test_names_of_groups() -> None:
+    with pytest.raises(ValueError, match="no group 'nowhere'"):
+        mpi.allreduce(torch.ones(2), group="nowhere")
+    with pytest.raises(ValueError, match="a group 'world' already"):
+        mpi.register(mpi.group_of("world").comm, "world")
+    with pytest.raises(RuntimeError, match="root is 1"):
+        mpi.broadcast_from(torch.ones(2), 1)
+    with pytest.raises(ValueError, match="not 'mean'"):
+        mpi.allreduce(torch.ones(2), "mean")
+    with pytest.raises(RuntimeError, match="2 rows, and group 'world' 1 ranks"):
+        mpi.alltoall(torch.ones(2))
