@@ -42,7 +42,7 @@ def agree(self: Tensor, call: str, root: int, group: str) -> Tensor:
     if of.size == 1:
         return self
     shape = self.shape[1:] if call == "scatter_from" else self.shape
-    rooted = f" {'from' if call.endswith('_from') else 'to'} rank {root}" if root >= 0 else ""
+    rooted = f" rank {root}" if root >= 0 else ""
     shown = f"{call}{rooted} of {str(self.dtype).rpartition('.')[2]}{list(shape)}"
     wanted, moved = agree_on_call(shown, of, _asks(self), _tangent(self) is not None)
     return _joined(self, wanted, moved)
