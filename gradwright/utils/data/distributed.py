@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sized
 
+from gradwright.distributed.backends import is_available
+from gradwright.distributed.groups import get_rank, get_world_size
 from gradwright.utils.data.sampler import Sampler
 from runtime import ops
 from runtime.random import Generator
@@ -17,15 +19,15 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: what is sampled.
-        num_replicas: how many processes there are.
-        rank: which one this is, from 0.
+        num_replicas: how many processes there are; by default those of `gradwright.distributed`.
+        rank: which one this is, from 0; by default its rank there.
         shuffle: whether the order is by chance; `set_epoch` gives another one.
         seed: of that order, the same in all processes.
         drop_last: leave indices out so that all have as many; otherwise some indices come twice.
 
     Raises:
-        RuntimeError: `num_replicas` or `rank` is not given: there is nothing here that knows them.
-        ValueError: `rank` is out of its range.
+        RuntimeError: `num_replicas` or `rank` is not given, and no backend is there that knows them.
+        ValueError: `rank` is out of its range, or `init_process_group` was not called.
     """
 
     def __init__(
@@ -38,7 +40,10 @@ class DistributedSampler(Sampler[int]):
         drop_last: bool = False,
     ) -> None:
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available: give num_replicas and rank")
+            if not is_available():
+                raise RuntimeError("Requires distributed package to be available: give num_replicas and rank")
+            num_replicas = get_world_size() if num_replicas is None else num_replicas
+            rank = get_rank() if rank is None else rank
         if rank >= num_replicas or rank < 0:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset = dataset

@@ -18,7 +18,7 @@ from gradwright.autograd import forward_ad
 from gradwright_mpi.groups import Group, group_of
 from gradwright_mpi.waiting import MachineError, place, wait
 
-__all__ = ["agree", "agree_on_call", "agree_on_message"]
+__all__ = ["agree", "agree_on_call", "agree_on_message", "checks"]
 
 _LONGEST = 512
 
@@ -48,6 +48,16 @@ def agree(self: Tensor, call: str, root: int, group: str) -> Tensor:
     return _joined(self, wanted, moved)
 
 
+def checks() -> str:
+    """Which calls are compared with those of the other ranks.
+
+    "1" all that return when they are done; "all" also those that overlap with the program, such as the sums of
+    gradients; "0" only those of which a derivative may be asked.
+    """
+    detail = os.environ.get("TORCH_DISTRIBUTED_DEBUG", "").upper() == "DETAIL"
+    return os.environ.get("GRADWRIGHT_MPI_CHECK", "all" if detail else "1")
+
+
 def agree_on_call(shown: str, group: Group, *flags: bool) -> Sequence[bool]:
     """Compare a call with those of the other ranks.
 
@@ -62,7 +72,7 @@ def agree_on_call(shown: str, group: Group, *flags: bool) -> Sequence[bool]:
     Raises:
         MachineError: another rank calls something else; it names both and their places.
     """
-    if os.environ.get("GRADWRIGHT_MPI_CHECK", "1") == "0" and not any(flags) and not is_grad_enabled():
+    if checks() == "0" and not is_grad_enabled():
         return flags
     number = zlib.crc32(shown.encode())
     mine = np.array([number, -number, *flags], np.int64)

@@ -22,7 +22,10 @@ from mpi4py import MPI
 
 from gradwright_mpi.groups import WORLD, Group, group_of, groups
 
-__all__ = ["MachineError", "barrier", "place", "wait"]
+__all__ = ["Awaited", "MachineError", "barrier", "begin", "place", "wait"]
+
+# A rank of the world, a group and a kind of call, and which of these calls of that rank is waited for.
+Awaited = tuple[int, str, str, int]
 
 PATIENCE = 1.0  # seconds until a process tells the others what it waits for
 _LONGEST = 1 << 14  # bytes of a message
@@ -80,7 +83,7 @@ class _Others:
         self._sent = [(request, kept) for request, kept in self._sent if not request.Test()]
         self._sent += [(self.comm.Isend(message, rank), message) for rank in range(self.size) if rank != self.rank]
 
-    def behind(self, awaited: Sequence[tuple[int, str, str, int]]) -> list[int]:
+    def behind(self, awaited: Sequence[Awaited]) -> list[int]:
         """Those of whom it is known that they have not begun the call that is waited for."""
         late = []
         for rank, group, key, number in awaited:
@@ -94,7 +97,7 @@ class _Others:
                 late.append(rank)
         return late
 
-    def look(self, what: str, awaited: Sequence[tuple[int, str, str, int]]) -> None:
+    def look(self, what: str, awaited: Sequence[Awaited]) -> None:
         """Raise where this process waits for nothing.
 
         Raises:
@@ -109,7 +112,7 @@ class _Others:
             waits += [f"rank {rank} is in {self.said[rank]['what']}" for rank in path]
             raise MachineError("these wait for each other: " + "; ".join(waits))
 
-    def _way_back(self, awaited: Sequence[tuple[int, str, str, int]], path: list[int]) -> list[int]:
+    def _way_back(self, awaited: Sequence[Awaited], path: list[int]) -> list[int]:
         for rank in self.behind(awaited):
             if rank == self.rank:
                 return path
@@ -131,7 +134,7 @@ def wait(
     peers: Sequence[int] | None = None,
     tag: int = 0,
     shown: str = "",
-    begun: Sequence[tuple[int, str, str, int]] | None = None,
+    begun: Sequence[Awaited] | None = None,
 ) -> None:
     """Wait for a call that was begun.
 
@@ -175,7 +178,7 @@ def wait(
             raise MachineError("; ".join([f"{_shown(name, group, shown)} took longer than {_timeout():g} s", *known]))
 
 
-def begin(group: Group, peers: Sequence[int] | None = None, tag: int = 0) -> list[tuple[int, str, str, int]]:
+def begin(group: Group, peers: Sequence[int] | None = None, tag: int = 0) -> list[Awaited]:
     """Count a call, and say which ranks of the world it waits for, and for which call of theirs."""
     if peers is None:
         group.begun["all"] += 1

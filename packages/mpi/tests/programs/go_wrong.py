@@ -81,6 +81,19 @@ elif way == "another derivative":
     y = mpi.allreduce(x)
     z = mpi.allgather(x)
     (z if RANK == 1 else y).sum().backward()
+elif way.startswith("training"):
+    torch.distributed.init_process_group("mpi")
+    layers = torch.nn.ModuleList(torch.nn.Linear(3, 3) for _ in range(4))
+    layers.forward = lambda x, some: sum(layer(x).sum() for layer in some)
+    model = torch.nn.parallel.DistributedDataParallel(layers, bucket_cap_mb=0.00001)
+    for step in range(100):
+        left_out = way == "training: left out" and RANK == 1 and step == 50
+        loss = model(x, list(layers)[1:] if left_out else list(layers))
+        if step == 50 and RANK == 1 and way == "training: killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if step == 50 and RANK == 1 and way == "training: raises":
+            layers[1].weight.register_hook(lambda grad: 1 / 0)
+        loss.backward()
 elif way == "hang":
     if RANK == 1:
         time.sleep(60)
