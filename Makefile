@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside bench generate native sanitize sanitize-threads night times clean distclean
+.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside mpi bench generate native sanitize sanitize-threads night times clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -42,6 +42,7 @@ help:
 	@echo 'make upstream  make parity with the formulas of PyTorch itself'
 	@echo 'make releases  the YAML of each release of PyTorch, with the table of docs/upstream.md (downloads wheels)'
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
+	@echo 'make mpi       gradwright-mpi on 1, 2 and 3 processes (installs MPICH)'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make generate  run python -m codegen'
 	@echo 'make native    build the native core (test, parity and bench do, where it can be built)'
@@ -128,6 +129,12 @@ releases: $(STAMP)test
 outside: $(STAMP)test
 	$(PY) -m tools.outside
 
+# Not a part of `make test`: the tests start processes by the mpiexec that comes with the extra.
+mpi: $(STAMP)mpi
+	$(CORE)
+	cd packages/mpi && ../../$(PY) -m codegen && ../../$(PY) -m codegen lint && ../../$(PY) -m codegen format --check
+	cd packages/mpi && ../../$(PY) -m pytest
+
 # What .ci/run takes turns with, whole.
 night: export GRADWRIGHT_PART = 1/1
 night: export ROTATE = 1/1
@@ -139,6 +146,7 @@ night:
 	$(MAKE) parity-python
 	$(MAKE) upstream
 	$(MAKE) outside
+	$(MAKE) mpi
 	$(MAKE) sanitize
 	$(MAKE) sanitize-threads
 

@@ -168,7 +168,7 @@ class DistributedDataParallel(Module):
             RuntimeError: the last backward pass did not reach all parameters.
         """
         if self._running and self._fired:
-            missing = [self._names[number] for each in self._buckets for number in sorted(each.waits_for)]
+            missing = [self._names[number] for number in sorted({n for each in self._buckets for n in each.waits_for})]
             raise RuntimeError(
                 "Expected to have finished reduction in the prior iteration before starting a new one. No gradient "
                 f"came for {', '.join(missing)}. With `find_unused_parameters=True` processes may leave parameters out"

@@ -18,6 +18,7 @@ def start(
     beside = Path(sys.executable).with_name("mpiexec")
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
     assert mpiexec is not None, "no mpiexec: pip install mpich"
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **settings}
+    path = os.pathsep.join([str(PROGRAMS.parents[1]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **settings}
     command = [mpiexec, "-n", str(processes), sys.executable, str(PROGRAMS / program), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)

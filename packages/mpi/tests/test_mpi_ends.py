@@ -28,7 +28,7 @@ SAID: dict[str, list[str]] = {
     "message of another shape": [r"rank 1 expects float32\[4\] at .*:\d+, rank 0 sends float32\[2\] at .*:\d+"],
     "derivative left out": [r"rank \d waits for rank 1 in allreduce .*go_wrong.py:\d+, but rank 1 has ended"],
     "another derivative": [r"rank 1: reduce_scatter of .*go_wrong.py:\d+", r"ranks 0, 2: allreduce of"],
-    "training: left out": [r"rank 1 of 3 ends all: RuntimeError: Expected to have finished .* came for 0.bias"],
+    "training: left out": [r"rank 1 of 3 ends all: RuntimeError: Expected to have finished .* came for 0.weight"],
     "training: killed": [r"signal 9|KILLED BY SIGNAL: 9|Killed"],
     "training: raises": [r"rank 1 of 3 ends all: ZeroDivisionError"],
     "hang": [r"allreduce of float32\[3\] of group 'world' at .*go_wrong.py:\d+ took longer than 2 s"],
