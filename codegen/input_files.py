@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.on_top import entries_on_top, functions_on_top
-from codegen.paths import Paths, PythonPart, samples_beside
+from codegen.paths import Paths, PythonPart, Texts, samples_beside
 from codegen.python_source import FunctionIndex, SourcePart
 from codegen.read.declarations import Overloads, by_name, together
 from codegen.read.files import load, read_derivatives, read_helpers, read_native_functions, read_samples, read_tags
@@ -16,8 +16,6 @@ from codegen.read.model import DerivativeEntry, HelperDeclaration, NativeFunctio
 from codegen.read.sample_file import with_samples
 from codegen.source import Diagnostics, SourceFile
 from codegen.words import TAGS
-
-Texts = Mapping[Path, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +47,14 @@ class InputFiles:
     def __init__(self, paths: Paths, diagnostics: Diagnostics, texts: Texts | None = None) -> None:
         self.paths = paths
         self.diagnostics = diagnostics
-        self._texts = texts
-        self._part = functools.cache(lambda part: SourcePart(part, diagnostics))
+        self.texts = texts
+        self._part = functools.cache(lambda part: SourcePart(part, diagnostics, texts))
 
     def read(self) -> Read:
         """The operators of the project, and its derivative entries."""
         files, beneath = (self.paths.native_functions, self.paths.derivatives), self.paths.beneath
         tags = self.paths.tags if beneath is None else self.paths.tags or beneath.tags
-        functions, entries = read_operators(*files, self.paths, self.diagnostics, self._texts, tags=tags)
+        functions, entries = read_operators(*files, self.paths, self.diagnostics, self.texts, tags=tags)
         if beneath is not None and functions is not None and entries is not None:
             files = beneath.native_functions, beneath.derivatives
             base, formulas = read_operators(*files, self.paths, self.diagnostics, tags=beneath.tags)
@@ -71,7 +69,8 @@ class InputFiles:
 
         The project's file of tags is about the project's operators: those of others have the tags of Gradwright.
         """
-        functions, entries = read_operators(*files, self.paths, self.diagnostics)
+        instead = () if self.texts is None else (self.texts,)
+        functions, entries = read_operators(*files, self.paths, self.diagnostics, *instead)
         return functions or (), entries or ()
 
     def _helpers(self) -> Sequence[HelperDeclaration] | None:
@@ -84,7 +83,7 @@ class InputFiles:
         return [declaration for group in known.values() for declaration in group]
 
     def source(self, path: Path) -> SourceFile | None:
-        return _source(path, self.paths, self.diagnostics, self._texts)
+        return _source(path, self.paths, self.diagnostics, self.texts)
 
     def part(self, part: PythonPart) -> SourcePart:
         """The functions of a part, which is read once."""

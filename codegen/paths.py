@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,6 +30,8 @@ BATCHING_RULES = "batching/rules"  # a folder there, as the values of PartKind a
 EXAMPLES = "examples.txt"  # beside native_functions.yaml; of our own operators among the reports
 # JSON Schemas of the YAML, for editors.
 SCHEMAS = Path(__file__).parent / "schemas"
+# What files are to say instead of what they do say: the texts that `fix` tries, or that an editor has open.
+Texts = Mapping[Path, str]
 
 
 class PartKind(enum.Enum):

@@ -15,11 +15,11 @@ from codegen.bind.rule_source import read_update_rules
 from codegen.derive.known import KnownEntries
 from codegen.derive.numbers import Numbers
 from codegen.fingerprints import fingerprints
-from codegen.input_files import InputFiles, Texts
+from codegen.input_files import InputFiles
 from codegen.inputs import MANIFEST
 from codegen.module_names import with_long_names
 from codegen.output import manifest_text
-from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, Paths, project_paths
+from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, Paths, Texts, project_paths
 from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
@@ -44,7 +44,8 @@ from codegen.words import TARGETS
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
 class Result:
-    """What a run found.  `plan` is None where there were errors.
+    """What a run found.  `plan` is None where there were errors; then `resolved` and `checked` are what could be bound,
+    and nothing where a file could not be read.
 
     `findings` are no errors: what is seldom meant in one's own YAML; what the soundness rules report on foreign YAML.
     """
@@ -80,7 +81,7 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
     checked = _collect(derived, bound, sources)
     findings = _check(checked, sources, diagnostics) if checks else Diagnostics()
     plan = _plan(checked, derived, bound, sources, checks)
-    known = () if diagnostics else (derived.entries, checked, bound.operators)
+    known = derived.entries, checked, bound.operators
     return Result(derived.functions, sources.entries, plan, diagnostics, findings, *known)
 
 
@@ -163,7 +164,7 @@ def _plan(checked: Checked, derived: Derived, bound: Bound, sources: Sources, ch
         optimizers=tuple(map(plan_optimizer, rules)),
         rules=_fingerprints(checked, derived, sources) if checks and not sources.is_foreign else {},
     )
-    files = [cpp_file(path, paths.shown(path)) for path in sources.native_files]
+    files = [cpp_file(path, paths.shown(path), sources.files.texts) for path in sources.native_files]
     check_table(plan, sources.kernels, sources.composites, sources.helpers, files, sources.is_own, diagnostics)
     return None if diagnostics else plan
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from codegen.codes import Code
 from codegen.module_names import short_name
-from codegen.paths import PythonPart
+from codegen.paths import PythonPart, Texts
 from codegen.source import CONFLICT_HINT, Diagnostics, SourceFile, Span, find_conflict
 
 if TYPE_CHECKING:
@@ -117,13 +117,14 @@ class PythonModule:
 class SourcePart:
     """The modules of one part, and their functions by name."""
 
-    def __init__(self, part: PythonPart, diagnostics: Diagnostics) -> None:
+    def __init__(self, part: PythonPart, diagnostics: Diagnostics, texts: Texts | None = None) -> None:
         self.shown = part.shown
         self.complete = True  # whether all of its modules could be read
         self.modules: dict[str, PythonModule] = {}
         self.functions: dict[str, PythonFunction] = {}
         for path, name, shown in part.files():
-            file = SourceFile(shown, path.read_text(encoding="utf-8-sig"))
+            instead = None if texts is None else texts.get(path)
+            file = SourceFile(shown, path.read_text(encoding="utf-8-sig") if instead is None else instead)
             read = _read(file, name, diagnostics)
             if read is None:
                 self.complete = False

@@ -40,7 +40,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.targets.rules",),
         ("codegen.targets.jax", "codegen.targets.torch"),
         ("codegen.output", "codegen.pipeline", "codegen.project", "codegen.messages", "codegen.formatting"),
-        ("codegen.commands",),
+        ("codegen.commands", "codegen.lsp"),
         ("codegen.__main__",),
     ),
     "runtime": (

@@ -169,8 +169,24 @@ def output_names(schema: FunctionSchema) -> Mapping[str, int]:
 
 
 def _is_forward(formula: Formula, schema: FunctionSchema) -> bool:
+    return _are_outputs(map(str, formula.names), schema)
+
+
+def _are_outputs(names: Iterable[str], schema: FunctionSchema) -> bool:
     outputs = output_names(schema)
-    return all(str(name) in outputs for name in formula.names)
+    return all(name in outputs for name in names)
+
+
+def formula_scope(entry: DerivativeEntry, function: NativeFunction, names: Iterable[str]) -> Scope:
+    """The names that a formula may use, by the names that it is for."""
+    schema = function.schema
+    outputs = _differentiable_outputs(entry, schema, Diagnostics())
+    scope = Scope(function, outputs, _is_by_element(entry, schema))
+    if _are_outputs(names, schema):
+        scope.forward()
+    else:
+        scope.backward()
+    return scope
 
 
 def _resolve_entry(

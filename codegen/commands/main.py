@@ -31,6 +31,7 @@ COMMANDS = {
     "report": "judge the formulas",
     "init": "make a package of one's own",
     "new": "add an operator to the YAML",
+    "lsp": "answer an editor",
 }
 
 

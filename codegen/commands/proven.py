@@ -22,6 +22,15 @@ def ledger_file(paths: Paths) -> Path:
     return paths.root / LEDGER if paths.package == BASE else paths.output.parent / Path(LEDGER).name
 
 
+def ledger(paths: Paths) -> Mapping[str, Mapping[str, Any]] | None:
+    """What is known of each operator; None where there is no ledger."""
+    try:
+        known: Mapping[str, Mapping[str, Any]] = json.loads(ledger_file(paths).read_text(encoding="utf-8"))["operators"]
+    except FileNotFoundError:
+        return None
+    return known
+
+
 def print_proven(paths: Paths, missing: bool, as_json: bool) -> int:
     """Print a line for each operator, with a mark for each property.
 
@@ -32,11 +41,11 @@ def print_proven(paths: Paths, missing: bool, as_json: bool) -> int:
         missing: only operators of which something is skipped.
         as_json: print it as JSON, with the reasons.
     """
-    file = ledger_file(paths)
-    try:
-        known: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["operators"]
-    except FileNotFoundError:
-        print(f"error: there is no {file.name}\nhint: 'verify --update-ledger' writes it", file=sys.stderr)
+    known = ledger(paths)
+    if known is None:
+        print(
+            f"error: there is no {ledger_file(paths).name}\nhint: 'verify --update-ledger' writes it", file=sys.stderr
+        )
         return ERRORS
     rows = [
         {"name": name, "proven": row["proven"].split()}

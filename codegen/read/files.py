@@ -54,20 +54,25 @@ def load(path: str | os.PathLike[str], display_path: str, diagnostics: Diagnosti
 
 
 def read_native_functions(
-    file: SourceFile, diagnostics: Diagnostics, tags: frozenset[str] = TAGS
+    file: SourceFile, diagnostics: Diagnostics, tags: frozenset[str] = TAGS, part: range | None = None
 ) -> tuple[NativeFunction, ...]:
-    """The operators of a native_functions.yaml; `tags` are those that its entries may carry."""
-    return FunctionReader(YamlFile(file, diagnostics), tags).read()
+    """The operators of a native_functions.yaml; `tags` are those that its entries may carry.
+
+    `part`: of one entry alone, which `entry_around` gives.
+    """
+    return FunctionReader(YamlFile(file, diagnostics, part), tags).read()
 
 
-def read_samples(file: SourceFile, diagnostics: Diagnostics) -> tuple[SampleEntry, ...]:
-    """The samples of a samples.yaml."""
-    return read_sample_file(YamlFile(file, diagnostics))
+def read_samples(file: SourceFile, diagnostics: Diagnostics, part: range | None = None) -> tuple[SampleEntry, ...]:
+    """The samples of a samples.yaml, or of one entry."""
+    return read_sample_file(YamlFile(file, diagnostics, part))
 
 
-def read_derivatives(file: SourceFile, diagnostics: Diagnostics) -> tuple[DerivativeEntry, ...]:
-    """The entries of a derivatives.yaml."""
-    return DerivativeReader(YamlFile(file, diagnostics)).read()
+def read_derivatives(
+    file: SourceFile, diagnostics: Diagnostics, part: range | None = None
+) -> tuple[DerivativeEntry, ...]:
+    """The entries of a derivatives.yaml, or one of them."""
+    return DerivativeReader(YamlFile(file, diagnostics, part)).read()
 
 
 def read_helpers(file: SourceFile, diagnostics: Diagnostics) -> tuple[HelperDeclaration, ...]:

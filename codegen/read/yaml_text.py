@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import yaml
@@ -83,6 +84,18 @@ class _Loader(_BaseLoader):
         return ""
 
 
+def entry_around(text: str, offset: int) -> range:
+    """The entry of a top-level list in which a character stands: from its dash to the next one's.
+
+    Before the first entry it is what stands there.
+    """
+    before = text.rfind("\n-", 0, offset + 1)
+    while before != -1 and _ENTRY_START.match(text, before + 1) is None:
+        before = text.rfind("\n-", 0, before)
+    after = _ENTRY_START.search(text, max(offset, before + 1) + 1)
+    return range(before + 1, len(text) if after is None else after.start())
+
+
 def describe(node: yaml.Node) -> str:
     """What a node is, for messages."""
     if isinstance(node, yaml.MappingNode):
@@ -98,11 +111,15 @@ def is_null(node: yaml.Node) -> bool:
 
 
 class YamlFile:
-    """One file being read: its entries, mappings and texts, and its errors into `diagnostics`."""
+    """One file being read: its entries, mappings and texts, and its errors into `diagnostics`.
 
-    def __init__(self, file: SourceFile, diagnostics: Diagnostics) -> None:
+    `part` is the entry that alone is read, as `entry_around` gives it; None: all of them.
+    """
+
+    def __init__(self, file: SourceFile, diagnostics: Diagnostics, part: range | None = None) -> None:
         self.file = file
         self.diagnostics = diagnostics
+        self.part = part
         self._refused = False
 
     def error(self, code: Code, node: yaml.Node, message: str, hint: Hint = None, *notes: tuple[Span, str]) -> None:
@@ -218,6 +235,8 @@ class YamlFile:
         return roots[0] if len(self.diagnostics.items) == before else None
 
     def _roots(self) -> list[yaml.Node | None]:
+        if self.part is not None:
+            return self._roots_in([(self.part.start, self.part.stop)], self._readable(0), 0)
         # A byte order mark is no part of the YAML.
         base = 1 if self.file.text.startswith("\ufeff") else 0
         body = self._readable(base)
@@ -230,11 +249,17 @@ class YamlFile:
     def _roots_entry_by_entry(
         self, body: str, base: int, whole: yaml.MarkedYAMLError | _TooDeep
     ) -> list[yaml.Node | None]:
-        roots: list[yaml.Node | None] = []
         before = len(self.diagnostics.items)
         starts = [match.start() for match in ENTRY_START.finditer(body)]
-        bounds = [0, *starts[1:], len(body)]
-        for start, stop in itertools.pairwise(bounds):
+        roots = self._roots_in(itertools.pairwise([0, *starts[1:], len(body)]), body, base)
+        if len(self.diagnostics.items) == before:
+            self._syntax_error(whole, base, len(self.file.text))
+        return roots
+
+    def _roots_in(self, bounds: Iterable[tuple[int, int]], body: str, base: int) -> list[yaml.Node | None]:
+        """What stands in some parts of the text that begins at `base`, each of which is read alone."""
+        roots: list[yaml.Node | None] = []
+        for start, stop in bounds:
             try:
                 roots.append(_moved(compose(body[start:stop]), start + base))
             except (yaml.MarkedYAMLError, _TooDeep) as error:
@@ -243,8 +268,6 @@ class YamlFile:
                 self.diagnostics.unread.update(_FUNC.findall(body, start, stop))
                 if not (isinstance(error, yaml.MarkedYAMLError) and (error.problem or "").startswith(_NO_ANCHOR)):
                     self._syntax_error(error, start + base, stop + base)
-        if len(self.diagnostics.items) == before:
-            self._syntax_error(whole, base, len(self.file.text))
         return roots
 
     def _readable(self, base: int) -> str:

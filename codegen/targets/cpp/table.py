@@ -13,6 +13,7 @@ from enum import Enum
 from pathlib import Path
 
 from codegen.codes import Code
+from codegen.paths import Texts
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import did_you_mean, words_of
 
@@ -67,8 +68,10 @@ class Row:
         return FUNCTIONS.get(self.facts[0], KERNELS)
 
 
-def cpp_file(path: Path, shown: str) -> SourceFile:
+def cpp_file(path: Path, shown: str, texts: Texts | None = None) -> SourceFile:
     """A file of C++, as messages name it; where it is missing it is empty."""
+    if texts is not None and path in texts:
+        return SourceFile(shown, texts[path])
     try:
         return SourceFile(shown, path.read_text(encoding="utf-8-sig"))
     except OSError:

@@ -111,7 +111,7 @@ def _saved(operator: OperatorPlan, node: NodePlan, shapes: Shapes | None) -> Ite
         yield "  nothing"
         return
     if shapes is None:
-        yield from (f"  {_what(variable, node)}" for variable in node.saved)
+        yield from (f"  {saved_as(variable, node)}" for variable in node.saved)
         return
     arrays = arrays_of(operator, shapes)
     unknown = False
@@ -122,13 +122,14 @@ def _saved(operator: OperatorPlan, node: NodePlan, shapes: Shapes | None) -> Ite
             size = "its shape is not known before the call"
         else:
             size = ", ".join(f"{array}, {array.bytes:,} bytes" for array in found)
-        yield f"  {_what(variable, node)}{f': {size}' if size else ''}"
+        yield f"  {saved_as(variable, node)}{f': {size}' if size else ''}"
     total = sum(array.bytes for array in kept(node.saved, arrays))
     more = " and what is not known here" if unknown else ""
     yield f"  together {total:,} bytes{more}; inputs and outputs are kept alive, not copied"
 
 
-def _what(variable: SavedVariable, node: NodePlan) -> str:
+def saved_as(variable: SavedVariable, node: NodePlan) -> str:
+    """What is kept, as what, and for which gradients."""
     what = {SavedKind.VALUE: "a value", SavedKind.RESULT: "an output", SavedKind.LIST: "inputs"}.get(
         variable.kind, "an input"
     )

@@ -1,0 +1,249 @@
+"""The server: what an editor sends and gets, in the words of the protocol; all answers are found in other modules.
+
+Messages are answered by one thread, from what is known of a project by then. A second thread analyzes what was edited,
+as soon as nothing was typed for a moment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls import uris
+from pygls.lsp.server import LanguageServer
+
+from codegen.lsp import problems
+from codegen.lsp.analysis import Analysis, State, analyze, text_on_disk
+from codegen.lsp.positions import position_of
+from codegen.lsp.problems import Problem, Severity
+from codegen.lsp.project import Project, find_paths
+from codegen.paths import Paths
+from codegen.source import Diagnostics, SourceFile, Span
+from codegen.version import VERSION
+
+# Seconds without a key before what was typed is analyzed as a whole.
+PAUSE = 0.3
+# How long, in seconds, the analysis runs before the thread that answers gets its turn.
+_TURN = 0.001
+_SEVERITIES = {
+    Severity.ERROR: types.DiagnosticSeverity.Error,
+    Severity.WARNING: types.DiagnosticSeverity.Warning,
+    Severity.INFORMATION: types.DiagnosticSeverity.Information,
+}
+_log = logging.getLogger(__name__)
+
+
+class Session:
+    """An open project: its state, and the thread that analyzes it.
+
+    Args:
+        project: its files.
+        analyzed: is called in that thread after each analysis.
+    """
+
+    def __init__(self, project: Project, analyzed: Callable[[Session], None]) -> None:
+        self.project = project
+        self.state: State | None = None
+        self.shown: set[Path] = set()  # the files of which problems are shown
+        self._texts: dict[Path, str] = {}
+        self._analyzed = analyzed
+        self._condition = threading.Condition()
+        self._wanted = 1
+        self._done = 0
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def edit(self, path: Path, text: str | None) -> None:
+        """Take over the text of an open file; None: it is closed, and is what it is on disk."""
+        with self._condition:
+            before = self._texts.pop(path, None)
+            if text is not None:
+                self._texts[path] = text
+            if (text_on_disk(path) if before is None else before) != (text_on_disk(path) if text is None else text):
+                self._wanted += 1
+                self._condition.notify()
+            if self.state is not None:
+                self.state = _with_texts(self.state.analysis, self._texts, self.state)
+
+    @property
+    def is_analyzed(self) -> bool:
+        """Whether nothing was edited since the last analysis."""
+        return self._done == self._wanted
+
+    def _run(self) -> None:
+        before: Analysis | None = None
+        while True:
+            wanted, texts = self._next()
+            gc.disable()
+            try:
+                before = analyze(self.project, texts, before)
+            except Exception:
+                _log.exception("the analysis failed")  # the next text may be another one
+            finally:
+                gc.freeze()  # what was found lives until the next analysis: the collector need not look at it
+                gc.enable()
+            with self._condition:
+                self._done = wanted
+                if before is not None:
+                    self.state = _with_texts(before, self._texts, self.state)
+            if before is not None:
+                self._analyzed(self)
+
+    def _next(self) -> tuple[int, dict[Path, str]]:
+        """Wait for an edit, and for a pause after it."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._wanted > self._done)
+            while self._done:
+                before = self._wanted
+                self._condition.wait_for(lambda: self._wanted > before, PAUSE)  # noqa: B023, called at once
+                if self._wanted == before:
+                    break
+            return self._wanted, dict(self._texts)
+
+
+def _with_texts(analysis: Analysis, texts: dict[Path, str], before: State | None) -> State:
+    """The state with what is open, of which files that did not change stay the same objects."""
+    files = {}
+    for path, text in texts.items():
+        known = None if before is None else before.texts.get(path)
+        files[path] = (
+            known if known is not None and known.text == text
+            else SourceFile(analysis.project.paths.shown(path), text)
+        )  # fmt: skip
+    return State(analysis, files)
+
+
+class Server:
+    """What the features of the protocol call.
+
+    Args:
+        paths: of the one project that options name; None: each file's own project is looked for.
+    """
+
+    def __init__(self, paths: Paths | None = None) -> None:
+        self.protocol = LanguageServer(
+            "gradwright", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Incremental
+        )
+        self.sessions: dict[Paths, Session] = {}
+        self._paths = paths
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._register()
+
+    def _register(self) -> None:
+        self._answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
+        self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
+        self._answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
+
+    def _answer(self, message: str, method: Callable[[Any], object], options: object = None) -> None:
+        def answer(params: Any) -> object:  # a function, on which the protocol leaves a mark
+            return method(params)
+
+        self.protocol.feature(message, options)(answer)
+
+    # -- documents
+
+    def _opened(self, params: types.DidOpenTextDocumentParams) -> None:
+        self._edit(params.text_document.uri)
+
+    def _changed(self, params: types.DidChangeTextDocumentParams) -> None:
+        self._edit(params.text_document.uri)
+
+    def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        session, path = self._session(params.text_document.uri)
+        if session is not None:
+            session.edit(path, None)
+
+    def _edit(self, uri: str) -> None:
+        session, path = self._session(uri)
+        if session is not None:
+            session.edit(path, self.protocol.workspace.get_text_document(uri).source)
+            if session.state is not None:
+                self._publish(session, path)
+
+    def _session(self, uri: str) -> tuple[Session | None, Path]:
+        """The project of a file, which is opened with its first file, and the file's path there."""
+        self._loop = asyncio.get_running_loop()
+        path = Path(uris.to_fs_path(uri) or "")
+        for session in self.sessions.values():
+            known = session.project.known(path)
+            if session.project.role(known) is not None:
+                return session, known
+        diagnostics = Diagnostics()
+        paths = self._paths or find_paths(path, diagnostics)
+        if paths is None:
+            self._show_table(path, diagnostics)
+            return None, path
+        if paths not in self.sessions:
+            self.sessions[paths] = Session(Project(paths), self._analyzed)
+        session = self.sessions[paths]
+        return session, session.project.known(path)
+
+    def _show_table(self, path: Path, diagnostics: Diagnostics) -> None:
+        """Show what is wrong with the table of a project."""
+        for item in diagnostics.sorted():
+            self.protocol.window_show_message(
+                types.ShowMessageParams(types.MessageType.Error, f"{item.span}: {item.message}")
+            )
+
+    # -- what is wrong
+
+    def _analyzed(self, session: Session) -> None:
+        """In the thread that analyzes: the other one is to show what was found."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._publish_all, session)
+
+    def _publish_all(self, session: Session) -> None:
+        assert session.state is not None
+        found = problems.files_with_problems(session.state)
+        for path in sorted(session.shown | found | set(session.state.texts)):
+            self._publish(session, path)
+
+    def _publish(self, session: Session, path: Path) -> None:
+        assert session.state is not None
+        found = problems.problems(session.state, path)
+        session.shown.discard(path)
+        if found:
+            session.shown.add(path)
+        self.protocol.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                uri=_uri(path), diagnostics=[_diagnostic(session.state, each) for each in found]
+            )
+        )
+
+
+def _uri(path: Path) -> str:
+    return path.absolute().as_uri()
+
+
+def _range(span: Span) -> types.Range:
+    start, end = position_of(span.file, span.start), position_of(span.file, span.end)
+    return types.Range(types.Position(*start), types.Position(*end))
+
+
+def _diagnostic(state: State, problem: Problem) -> types.Diagnostic:
+    item = problem.diagnostic
+    return types.Diagnostic(
+        range=_range(item.span),
+        message=item.message if item.hint is None else f"{item.message}\nhint: {item.hint}",
+        severity=_SEVERITIES[problem.severity],
+        code=str(item.code),
+        source="gradwright",
+        related_information=[_note(state, span, text) for span, text in item.notes],
+    )
+
+
+def _note(state: State, span: Span, text: str) -> types.DiagnosticRelatedInformation:
+    path, place = state.now(span)
+    return types.DiagnosticRelatedInformation(types.Location(_uri(path), _range(place)), text)
+
+
+def serve(paths: Paths | None = None) -> None:
+    """Answer an editor until it goes away."""
+    sys.setswitchinterval(_TURN)
+    Server(paths).protocol.start_io()

@@ -1,0 +1,82 @@
+"""The server, as an editor talks to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_lsp
+from lsprotocol import types
+from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
+
+from codegen.commands.init import make_package
+from support.documents import ROOT
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a package as `gradwright init` makes it."""
+    folder = tmp_path_factory.mktemp("project")
+    assert make_package("mylib", folder) == 0
+    return folder
+
+
+@pytest_lsp.fixture(
+    config=ClientServerConfig(
+        server_command=[sys.executable, "-m", "codegen", "lsp"], server_env={"PYTHONPATH": str(ROOT)}
+    ),
+    scope="module",
+)
+async def client(lsp_client: LanguageClient, project: Path) -> AsyncIterator[None]:
+    folder = types.WorkspaceFolder(project.as_uri(), "project")
+    await lsp_client.initialize_session(
+        types.InitializeParams(
+            capabilities=client_capabilities("visual-studio-code"),
+            root_uri=project.as_uri(),
+            workspace_folders=[folder],
+        )
+    )
+    yield
+    await lsp_client.shutdown_session()
+
+
+def opened(client: LanguageClient, file: Path, text: str | None = None) -> str:
+    """Open a file; its URI."""
+    text = file.read_text(encoding="utf-8") if text is None else text
+    client.text_document_did_open(
+        types.DidOpenTextDocumentParams(types.TextDocumentItem(file.as_uri(), "yaml", 1, text))
+    )
+    return file.as_uri()
+
+
+def typed(client: LanguageClient, uri: str, text: str, old: str, new: str, version: int) -> str:
+    """Type over a text that stands in an open file; what the file says then."""
+    before = text[: text.index(old)]
+    line, column = before.count("\n"), len(before.rpartition("\n")[2])
+    place = types.Range(types.Position(line, column), types.Position(line, column + len(old)))
+    client.text_document_did_change(
+        types.DidChangeTextDocumentParams(
+            types.VersionedTextDocumentIdentifier(version, uri),
+            [types.TextDocumentContentChangePartial(range=place, text=new)],
+        )
+    )
+    return text.replace(old, new, 1)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_mistakes_are_shown_as_one_types(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "derivatives.yaml"
+    text = file.read_text(encoding="utf-8")
+    uri = opened(client, file)
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert list(client.diagnostics[uri]) == []
+    text = typed(client, uri, text, "grad", "grda", 2)
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    (found,) = client.diagnostics[uri]
+    assert found.message == "unknown name 'grda'\nhint: did you mean 'grad'?"
+    assert found.code == "GW033"
+    typed(client, uri, text, "grda", "grad", 3)
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    assert list(client.diagnostics[uri]) == []
