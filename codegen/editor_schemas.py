@@ -37,6 +37,13 @@ def operator_schema() -> Mapping[str, object]:
     return _list_of("native_functions.yaml", about, {"required": ["func"], "properties": properties})
 
 
+def derivative_keys() -> Iterator[tuple[str, str]]:
+    """The keys of an entry of a derivatives.yaml that are no names of arguments, and what they say."""
+    yield "name", "The signature, as in native_functions.yaml."
+    yield "output_differentiability", "Which results are differentiable; a string is a condition."
+    yield "dispatch", "Formulas that hold for one dispatch key; Default for all others."
+
+
 def derivative_schema() -> Mapping[str, object]:
     """The JSON Schema of a derivatives.yaml."""
     formula = {
@@ -45,19 +52,20 @@ def derivative_schema() -> Mapping[str, object]:
     }
     formulas = {"patternProperties": {_FORMULA_KEY: formula}}
     keys = "|".join((DEFAULT, *sorted(AUTOGRAD_KEYS)))
+    about_key = dict(derivative_keys())
     properties = {
-        "name": {**SIGNATURE, "description": "The signature, as in native_functions.yaml."},
+        "name": {**SIGNATURE, "description": about_key["name"]},
         "output_differentiability": {
             "type": "array",
             "minItems": 1,
             "items": {"type": ["boolean", "string"]},
-            "description": "Which results are differentiable; a string is a condition.",
+            "description": about_key["output_differentiability"],
         },
         "dispatch": {
             "type": "object",
             "additionalProperties": False,
             "patternProperties": {f"^(?:{keys})$": {"type": "object", "additionalProperties": False, **formulas}},
-            "description": "Formulas that hold for one dispatch key; Default for all others.",
+            "description": about_key["dispatch"],
         },
     }
     about = "Backward and forward formulas of operators. docs/yaml.md describes every key."

@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lsprotocol import types
 from pygls import uris
@@ -21,7 +21,8 @@ from pygls.lsp.server import LanguageServer
 
 from codegen.lsp import problems
 from codegen.lsp.analysis import Analysis, State, analyze, text_on_disk
-from codegen.lsp.positions import position_of
+from codegen.lsp.hover import hover
+from codegen.lsp.positions import offset_of, position_of
 from codegen.lsp.problems import Problem, Severity
 from codegen.lsp.project import Project, find_paths
 from codegen.paths import Paths
@@ -119,6 +120,14 @@ def _with_texts(analysis: Analysis, texts: dict[Path, str], before: State | None
     return State(analysis, files)
 
 
+class Place(NamedTuple):
+    """A place in a file of a project."""
+
+    state: State
+    path: Path
+    offset: int
+
+
 class Server:
     """What the features of the protocol call.
 
@@ -139,6 +148,7 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
         self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
         self._answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
+        self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
 
     def _answer(self, message: str, method: Callable[[Any], object], options: object = None) -> None:
         def answer(params: Any) -> object:  # a function, on which the protocol leaves a mark
@@ -190,6 +200,21 @@ class Server:
             self.protocol.window_show_message(
                 types.ShowMessageParams(types.MessageType.Error, f"{item.span}: {item.message}")
             )
+
+    def _place(self, document: types.TextDocumentIdentifier, position: types.Position) -> Place | None:
+        """A place in a file; None where its project is not analyzed yet, or there is none."""
+        session, path = self._session(document.uri)
+        if session is None or session.state is None:
+            return None
+        file = session.state.file(path)
+        return Place(session.state, path, offset_of(file, (position.line, position.character)))
+
+    def _hover(self, params: types.HoverParams) -> types.Hover | None:
+        place = self._place(params.text_document, params.position)
+        found = None if place is None else hover(place.state, place.path, place.offset)
+        if found is None:
+            return None
+        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), _range(found.span))
 
     # -- what is wrong
 

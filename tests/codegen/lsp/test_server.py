@@ -80,3 +80,18 @@ async def test_mistakes_are_shown_as_one_types(client: LanguageClient, project: 
     typed(client, uri, text, "grda", "grad", 3)
     await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     assert list(client.diagnostics[uri]) == []
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_the_pointer_is_over_is_told(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "derivatives.yaml"
+    text = file.read_text(encoding="utf-8")
+    line = next(number for number, line in enumerate(text.splitlines()) if "grad" in line)
+    column = text.splitlines()[line].index("grad")
+    found = await client.text_document_hover_async(
+        types.HoverParams(types.TextDocumentIdentifier(file.as_uri()), types.Position(line, column + 1))
+    )
+    assert found is not None
+    assert isinstance(found.contents, types.MarkupContent)
+    assert "grad: Tensor" in found.contents.value
+    assert found.range == types.Range(types.Position(line, column), types.Position(line, column + 4))
