@@ -21,6 +21,7 @@ from pygls.lsp.server import LanguageServer
 
 from codegen.lsp import problems
 from codegen.lsp.analysis import Analysis, State, analyze, text_on_disk
+from codegen.lsp.completion import Kind, complete
 from codegen.lsp.hover import hover
 from codegen.lsp.positions import offset_of, position_of
 from codegen.lsp.problems import Problem, Severity
@@ -37,6 +38,16 @@ _SEVERITIES = {
     Severity.ERROR: types.DiagnosticSeverity.Error,
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFORMATION: types.DiagnosticSeverity.Information,
+}
+_KINDS = {
+    Kind.KEY: types.CompletionItemKind.Property,
+    Kind.ARGUMENT: types.CompletionItemKind.Variable,
+    Kind.VALUE: types.CompletionItemKind.Value,
+    Kind.KERNEL: types.CompletionItemKind.Function,
+    Kind.HELPER: types.CompletionItemKind.Function,
+    Kind.METHOD: types.CompletionItemKind.Method,
+    Kind.OPERATOR: types.CompletionItemKind.Function,
+    Kind.CONSTANT: types.CompletionItemKind.Constant,
 }
 _log = logging.getLogger(__name__)
 
@@ -149,6 +160,8 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
         self._answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
         self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
+        triggers = types.CompletionOptions(trigger_characters=[".", ">", "(", ",", ":", " "])
+        self._answer(types.TEXT_DOCUMENT_COMPLETION, self._complete, triggers)
 
     def _answer(self, message: str, method: Callable[[Any], object], options: object = None) -> None:
         def answer(params: Any) -> object:  # a function, on which the protocol leaves a mark
@@ -215,6 +228,27 @@ class Server:
         if found is None:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, found.text), _range(found.span))
+
+    def _complete(self, params: types.CompletionParams) -> types.CompletionList:
+        place = self._place(params.text_document, params.position)
+        if place is None:
+            return types.CompletionList(is_incomplete=True, items=[])
+        found = complete(place.state, place.path, place.offset)
+        replaced = _range(Span(place.state.file(place.path), found.start, place.offset))
+        items = [
+            types.CompletionItem(
+                label=item.label,
+                kind=_KINDS[item.kind],
+                detail=item.detail or None,
+                documentation=types.MarkupContent(types.MarkupKind.Markdown, item.documentation)
+                if item.documentation
+                else None,
+                sort_text=f"{number:04}",
+                text_edit=types.TextEdit(replaced, item.label),
+            )
+            for number, item in enumerate(found.items)
+        ]
+        return types.CompletionList(is_incomplete=found.is_cut, items=items)
 
     # -- what is wrong
 

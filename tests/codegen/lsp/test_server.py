@@ -95,3 +95,20 @@ async def test_what_the_pointer_is_over_is_told(client: LanguageClient, project:
     assert isinstance(found.contents, types.MarkupContent)
     assert "grad: Tensor" in found.contents.value
     assert found.range == types.Range(types.Position(line, column), types.Position(line, column + 4))
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_methods_are_offered_behind_a_dot(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "derivatives.yaml"
+    text = file.read_text(encoding="utf-8")
+    line = next(number for number, line in enumerate(text.splitlines()) if ".sqrt" in line)
+    column = text.splitlines()[line].index("sqrt")
+    found = await client.text_document_completion_async(
+        types.CompletionParams(types.TextDocumentIdentifier(file.as_uri()), types.Position(line, column + 2))
+    )
+    assert isinstance(found, types.CompletionList)
+    (item,) = [item for item in found.items if item.label == "sqrt"]
+    assert item.kind == types.CompletionItemKind.Method
+    assert item.text_edit == types.TextEdit(
+        types.Range(types.Position(line, column), types.Position(line, column + 2)), "sqrt"
+    )
