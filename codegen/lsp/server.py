@@ -12,6 +12,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from pygls.lsp.server import LanguageServer
 from codegen.lsp import problems
 from codegen.lsp.analysis import Analysis, State, analyze, text_on_disk
 from codegen.lsp.completion import Kind, complete
+from codegen.lsp.definition import Location, definition, implementation, references
 from codegen.lsp.hover import hover
 from codegen.lsp.positions import offset_of, position_of
 from codegen.lsp.problems import Problem, Severity
@@ -50,6 +52,9 @@ _KINDS = {
     Kind.CONSTANT: types.CompletionItemKind.Constant,
 }
 _log = logging.getLogger(__name__)
+
+
+Find = Callable[[State, Path, int], list[Location]]
 
 
 class Session:
@@ -160,6 +165,9 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
         self._answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
         self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
+        self._answer(types.TEXT_DOCUMENT_DEFINITION, partial(self._locations, definition))
+        self._answer(types.TEXT_DOCUMENT_IMPLEMENTATION, partial(self._locations, implementation))
+        self._answer(types.TEXT_DOCUMENT_REFERENCES, partial(self._locations, references))
         triggers = types.CompletionOptions(trigger_characters=[".", ">", "(", ",", ":", " "])
         self._answer(types.TEXT_DOCUMENT_COMPLETION, self._complete, triggers)
 
@@ -249,6 +257,11 @@ class Server:
             for number, item in enumerate(found.items)
         ]
         return types.CompletionList(is_incomplete=found.is_cut, items=items)
+
+    def _locations(self, find: Find, params: types.TextDocumentPositionParams) -> list[types.Location]:
+        place = self._place(params.text_document, params.position)
+        found = [] if place is None else find(place.state, place.path, place.offset)
+        return [types.Location(_uri(each.path), _range(each.span)) for each in found]
 
     # -- what is wrong
 

@@ -112,3 +112,18 @@ async def test_methods_are_offered_behind_a_dot(client: LanguageClient, project:
     assert item.text_edit == types.TextEdit(
         types.Range(types.Position(line, column), types.Position(line, column + 2)), "sqrt"
     )
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_it_goes_to_where_an_operator_is_declared(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "derivatives.yaml"
+    line = next(number for number, line in enumerate(file.read_text().splitlines()) if line.startswith("- name"))
+    document, place = types.TextDocumentIdentifier(file.as_uri()), types.Position(line, 10)
+    found = await client.text_document_definition_async(types.DefinitionParams(document, place))
+    assert isinstance(found, list)
+    assert [each.uri for each in found] == [(project / "mylib" / "native_functions.yaml").as_uri()]
+    found = await client.text_document_implementation_async(types.ImplementationParams(document, place))
+    assert [each.uri for each in found] == [(project / "mylib" / "kernels.py").as_uri()]
+    context = types.ReferenceContext(include_declaration=True)
+    found = await client.text_document_references_async(types.ReferenceParams(context, document, place))
+    assert len(found) == 2
