@@ -76,7 +76,7 @@ def _followed(texts: Mapping[Path, str], paths: Paths) -> tuple[Mapping[Path, st
         }
         new = dict(texts)
         lines = []
-        for each in _apart(found):
+        for each in apart(found):
             path = shown[each.span.file.path]
             old = each.span.file.text[each.span.start : each.span.end]
             new[path] = new[path][: each.span.start] + each.text + new[path][each.span.end :]
@@ -88,7 +88,7 @@ def _followed(texts: Mapping[Path, str], paths: Paths) -> tuple[Mapping[Path, st
         said += reversed(lines)
 
 
-def _apart(found: Iterable[Replacement]) -> list[Replacement]:
+def apart(found: Iterable[Replacement]) -> list[Replacement]:
     """Replacements that do not touch each other, the last of a file first."""
     chosen: list[Replacement] = []
     for each in sorted(found, key=lambda each: (each.span.file.path, each.span.start, each.text)):

@@ -11,7 +11,7 @@ import gc
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,10 +21,13 @@ from pygls import uris
 from pygls.lsp.server import LanguageServer
 
 from codegen.lsp import problems
+from codegen.lsp.actions import actions
 from codegen.lsp.analysis import Analysis, State, analyze, text_on_disk
 from codegen.lsp.completion import Kind, complete
 from codegen.lsp.definition import Location, definition, implementation, references
+from codegen.lsp.edits import Edit
 from codegen.lsp.hover import hover
+from codegen.lsp.lens import lenses
 from codegen.lsp.positions import offset_of, position_of
 from codegen.lsp.problems import Problem, Severity
 from codegen.lsp.project import Project, find_paths
@@ -41,6 +44,7 @@ _SEVERITIES = {
     Severity.WARNING: types.DiagnosticSeverity.Warning,
     Severity.INFORMATION: types.DiagnosticSeverity.Information,
 }
+_FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.gradwright"
 _KINDS = {
     Kind.KEY: types.CompletionItemKind.Property,
     Kind.ARGUMENT: types.CompletionItemKind.Variable,
@@ -168,6 +172,9 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_DEFINITION, partial(self._locations, definition))
         self._answer(types.TEXT_DOCUMENT_IMPLEMENTATION, partial(self._locations, implementation))
         self._answer(types.TEXT_DOCUMENT_REFERENCES, partial(self._locations, references))
+        kinds = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, _FIX_ALL])
+        self._answer(types.TEXT_DOCUMENT_CODE_ACTION, self._actions, kinds)
+        self._answer(types.TEXT_DOCUMENT_CODE_LENS, self._lenses)
         triggers = types.CompletionOptions(trigger_characters=[".", ">", "(", ",", ":", " "])
         self._answer(types.TEXT_DOCUMENT_COMPLETION, self._complete, triggers)
 
@@ -263,6 +270,28 @@ class Server:
         found = [] if place is None else find(place.state, place.path, place.offset)
         return [types.Location(_uri(each.path), _range(each.span)) for each in found]
 
+    def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+        place = self._place(params.text_document, params.range.start)
+        if place is None:
+            return []
+        file = place.state.file(place.path)
+        stop = offset_of(file, (params.range.end.line, params.range.end.character))
+        return [
+            types.CodeAction(
+                title=action.title,
+                kind=_FIX_ALL if action.problem is None else types.CodeActionKind.QuickFix,
+                diagnostics=None if action.problem is None else [_diagnostic(place.state, action.problem)],
+                is_preferred=action.problem is not None,
+                edit=_changes(action.edits),
+            )
+            for action in actions(place.state, place.path, place.offset, stop)
+        ]
+
+    def _lenses(self, params: types.CodeLensParams) -> list[types.CodeLens]:
+        place = self._place(params.text_document, types.Position(0, 0))
+        found = [] if place is None else lenses(place.state, place.path)
+        return [types.CodeLens(_range(each.span), types.Command(each.title, "")) for each in found]
+
     # -- what is wrong
 
     def _analyzed(self, session: Session) -> None:
@@ -275,6 +304,9 @@ class Server:
         found = problems.files_with_problems(session.state)
         for path in sorted(session.shown | found | set(session.state.texts)):
             self._publish(session, path)
+        capabilities = self.protocol.client_capabilities.workspace
+        if capabilities is not None and capabilities.code_lens is not None and capabilities.code_lens.refresh_support:
+            self.protocol.workspace_code_lens_refresh(None)
 
     def _publish(self, session: Session, path: Path) -> None:
         assert session.state is not None
@@ -296,6 +328,13 @@ def _uri(path: Path) -> str:
 def _range(span: Span) -> types.Range:
     start, end = position_of(span.file, span.start), position_of(span.file, span.end)
     return types.Range(types.Position(*start), types.Position(*end))
+
+
+def _changes(edits: Iterable[Edit]) -> types.WorkspaceEdit:
+    changes: dict[str, list[types.TextEdit]] = {}
+    for edit in edits:
+        changes.setdefault(_uri(edit.path), []).append(types.TextEdit(_range(edit.span), edit.text))
+    return types.WorkspaceEdit(changes=changes)
 
 
 def _diagnostic(state: State, problem: Problem) -> types.Diagnostic:

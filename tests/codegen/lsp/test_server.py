@@ -30,6 +30,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scope="module",
 )
 async def client(lsp_client: LanguageClient, project: Path) -> AsyncIterator[None]:
+    @lsp_client.feature(types.WORKSPACE_CODE_LENS_REFRESH)
+    def refresh(params: None) -> None:
+        """As an editor, which would ask for them again."""
+
     folder = types.WorkspaceFolder(project.as_uri(), "project")
     await lsp_client.initialize_session(
         types.InitializeParams(
@@ -127,3 +131,24 @@ async def test_it_goes_to_where_an_operator_is_declared(client: LanguageClient, 
     context = types.ReferenceContext(include_declaration=True)
     found = await client.text_document_references_async(types.ReferenceParams(context, document, place))
     assert len(found) == 2
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_mistakes_are_mended_and_entries_have_a_line_above(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "derivatives.yaml"
+    text, uri = file.read_text(encoding="utf-8"), file.as_uri()
+    document = types.TextDocumentIdentifier(uri)
+    found = await client.text_document_code_lens_async(types.CodeLensParams(document))
+    assert [each.command.title for each in found if each.command] == [
+        "not proven as it is | saves self, b: 48 bytes for T(3, 4)"
+    ]
+    text = typed(client, uri, text, "grad", "grda", 4)
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    (problem,) = client.diagnostics[uri]
+    context = types.CodeActionContext(client.diagnostics[uri])
+    first, _ = await client.text_document_code_action_async(types.CodeActionParams(document, problem.range, context))
+    assert isinstance(first, types.CodeAction)
+    assert first.title == "Write 'grad' instead of 'grda'"
+    assert first.edit == types.WorkspaceEdit(changes={uri: [types.TextEdit(problem.range, "grad")]})
+    typed(client, uri, text, "grda", "grad", 5)
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
