@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from lsprotocol import types
 from pygls import uris
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from codegen.lsp import problems
@@ -31,6 +32,7 @@ from codegen.lsp.lens import lenses
 from codegen.lsp.positions import offset_of, position_of
 from codegen.lsp.problems import Problem, Severity
 from codegen.lsp.project import Project, find_paths
+from codegen.lsp.rename import RenameError, occurrences_of, renamable, rename
 from codegen.paths import Paths
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.version import VERSION
@@ -171,7 +173,10 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
         self._answer(types.TEXT_DOCUMENT_DEFINITION, partial(self._locations, definition))
         self._answer(types.TEXT_DOCUMENT_IMPLEMENTATION, partial(self._locations, implementation))
-        self._answer(types.TEXT_DOCUMENT_REFERENCES, partial(self._locations, references))
+        self._answer(types.TEXT_DOCUMENT_REFERENCES, self._references)
+        options = types.RenameOptions(prepare_provider=True)
+        self._answer(types.TEXT_DOCUMENT_PREPARE_RENAME, self._renamable)
+        self._answer(types.TEXT_DOCUMENT_RENAME, self._rename, options)
         kinds = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix, _FIX_ALL])
         self._answer(types.TEXT_DOCUMENT_CODE_ACTION, self._actions, kinds)
         self._answer(types.TEXT_DOCUMENT_CODE_LENS, self._lenses)
@@ -269,6 +274,23 @@ class Server:
         place = self._place(params.text_document, params.position)
         found = [] if place is None else find(place.state, place.path, place.offset)
         return [types.Location(_uri(each.path), _range(each.span)) for each in found]
+
+    def _references(self, params: types.ReferenceParams) -> list[types.Location]:
+        return self._locations(references, params) or self._locations(occurrences_of, params)
+
+    def _renamable(self, params: types.PrepareRenameParams) -> types.Range | None:
+        place = self._place(params.text_document, params.position)
+        span = None if place is None else renamable(place.state, place.path, place.offset)
+        return None if span is None else _range(span)
+
+    def _rename(self, params: types.RenameParams) -> types.WorkspaceEdit | None:
+        place = self._place(params.text_document, params.position)
+        if place is None:
+            return None
+        try:
+            return _changes(rename(place.state, place.path, place.offset, params.new_name))
+        except RenameError as error:
+            raise JsonRpcException(str(error), code=types.LSPErrorCodes.RequestFailed.value) from None
 
     def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         place = self._place(params.text_document, params.range.start)

@@ -31,3 +31,9 @@ def parse_sample(text: str) -> ast.Call:
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "_"):
         raise ParseError("the sample is not the inside of a Python call", 0, len(text), "check its parentheses")
     return tree
+
+
+def place_in_sample(text: str, node: ast.expr | ast.keyword) -> int:
+    """Which character of a sample a part of its call begins with."""
+    before = f"{_PREFIX}{text}".replace("\n", " ").encode()[: node.col_offset]  # columns of Python count bytes
+    return len(before.decode()) - len(_PREFIX)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import pytest_lsp
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pytest_lsp import ClientServerConfig, LanguageClient, client_capabilities
 
 from codegen.commands.init import make_package
@@ -149,6 +150,29 @@ async def test_mistakes_are_mended_and_entries_have_a_line_above(client: Languag
     first, _ = await client.text_document_code_action_async(types.CodeActionParams(document, problem.range, context))
     assert isinstance(first, types.CodeAction)
     assert first.title == "Write 'grad' instead of 'grda'"
-    assert first.edit == types.WorkspaceEdit(changes={uri: [types.TextEdit(problem.range, "grad")]})
+    assert first.edit is not None
+    assert first.edit.changes is not None
+    assert [*first.edit.changes[uri]] == [types.TextEdit(problem.range, "grad")]
     typed(client, uri, text, "grda", "grad", 5)
     await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_an_argument_is_renamed_in_all_files(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "derivatives.yaml"
+    line = next(number for number, line in enumerate(file.read_text().splitlines()) if line.startswith("- name"))
+    column = file.read_text().splitlines()[line].index("b=4")
+    document, place = types.TextDocumentIdentifier(file.as_uri()), types.Position(line, column)
+    found = await client.text_document_prepare_rename_async(types.PrepareRenameParams(document, place))
+    assert found == types.Range(place, types.Position(line, column + 1))
+    changed = await client.text_document_rename_async(
+        types.RenameParams(text_document=document, position=place, new_name="curve")
+    )
+    assert changed is not None
+    assert changed.changes is not None
+    files = ("derivatives.yaml", "kernels.py", "native_functions.yaml")
+    assert sorted(changed.changes) == [(project / "mylib" / name).as_uri() for name in files]
+    with pytest.raises(JsonRpcException, match="'a b' is no name"):
+        await client.text_document_rename_async(
+            types.RenameParams(text_document=document, position=place, new_name="a b")
+        )
