@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,13 +32,17 @@ def actions(state: State, path: Path, start: int, stop: int) -> list[Action]:
     found = problems(state, path)
     here = [each for each in found if each.diagnostic.span.start <= stop and each.diagnostic.span.end >= start]
     chosen = [action for problem in here for action in _of(state, path, problem)]
-    everything = fix_all(state, path)
+    everything = _all(path, found)
     return [*chosen, everything] if everything is not None else chosen
 
 
 def fix_all(state: State, path: Path) -> Action | None:
     """Write all words of a file that messages say were meant; None where there are none."""
-    found = {each.diagnostic.replacement for each in problems(state, path)}
+    return _all(path, problems(state, path))
+
+
+def _all(path: Path, problems: Iterable[Problem]) -> Action | None:
+    found = {each.diagnostic.replacement for each in problems}
     edits = [Edit(path, each.span, each.text) for each in apart(each for each in found if each is not None)]
     return Action("Write all words that were meant", tuple(edits), None) if edits else None
 

@@ -18,7 +18,7 @@ from codegen.commands import proofs
 from codegen.commands.proven import ledger
 from codegen.formula.typed import Helper
 from codegen.input_files import InputFiles
-from codegen.lsp.positions import Shift
+from codegen.lsp.positions import shift_between
 from codegen.lsp.project import Project, Role
 from codegen.paths import Paths, Texts
 from codegen.pipeline import Result
@@ -150,7 +150,7 @@ class State:
         file = self.texts.get(path)
         if file is None or file.text == span.file.text:
             return path, span
-        shift = Shift(span.file.text, file.text)
+        shift = shift_between(span.file.text, file.text)
         start = shift.moved(span.start)
         return path, Span(file, start, max(start, shift.moved(span.end)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_right
 from collections.abc import Callable
 
@@ -65,6 +66,12 @@ class Shift:
     def touches(self, start: int, stop: int) -> bool:
         """Whether a part of the old text was edited, or begins where the edit ends."""
         return start <= self.old_stop and stop > self.start
+
+
+@functools.lru_cache(maxsize=8)
+def shift_between(old: str, new: str) -> Shift:
+    """The edit between two texts; those of one key are asked for many times."""
+    return Shift(old, new)
 
 
 def _longest(most: int, holds: Callable[[int], bool]) -> int:

@@ -16,7 +16,7 @@ from codegen.bind.call_targets import HelperTable
 from codegen.codes import Code
 from codegen.lsp.analysis import State
 from codegen.lsp.entries import read_part
-from codegen.lsp.positions import Shift
+from codegen.lsp.positions import Shift, shift_between
 from codegen.lsp.project import YAML, Role
 from codegen.paths import PartKind
 from codegen.python_source import FunctionIndex, SourcePart
@@ -102,7 +102,7 @@ def _shift(state: State, path: Path) -> Shift | None:
     """What was edited since the last analysis; None for a file that is as it was."""
     now = state.texts.get(path)
     before = state.analysis.text(path)
-    return None if now is None or now.text == before else Shift(before, now.text)
+    return None if now is None or now.text == before else shift_between(before, now.text)
 
 
 def _edited(state: State, path: Path) -> Iterator[Problem]:
