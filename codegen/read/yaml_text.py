@@ -90,9 +90,9 @@ def entry_around(text: str, offset: int) -> range:
     Before the first entry it is what stands there.
     """
     before = text.rfind("\n-", 0, offset + 1)
-    while before != -1 and _ENTRY_START.match(text, before + 1) is None:
+    while before != -1 and ENTRY_START.match(text, before + 1) is None:
         before = text.rfind("\n-", 0, before)
-    after = _ENTRY_START.search(text, max(offset, before + 1) + 1)
+    after = ENTRY_START.search(text, max(offset, before + 1) + 1)
     return range(before + 1, len(text) if after is None else after.start())
 
 

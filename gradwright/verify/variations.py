@@ -358,8 +358,8 @@ def simpler(text: str, parameters: Sequence[Parameter]) -> Iterator[str]:
     ranks = {len(_shape(node)) for node in call.tensors}
     for rank in sorted(ranks - {0}, reverse=True):
         yield call.with_tensors([(node, _shape(node)[1:]) for node in call.tensors if len(_shape(node)) == rank])
-    for name, node in call.given.items():
-        value = _value(node)
+    for name, given in call.given.items():
+        value = _value(given)
         if isinstance(value, int | float) and not isinstance(value, bool):
             for other in (1, 2, round(value)):
                 if other != value and abs(other) <= abs(value):
