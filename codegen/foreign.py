@@ -30,13 +30,15 @@ from codegen.source import Diagnostics, Text
 class Library:
     """The project's own operators and derivative entries, and its composite functions.
 
-    `kernels` are those on arrays of a package that stands on top of foreign operators: what it names is meant.
+    `kernels` are those on arrays of a package that stands on top of foreign operators, and `file` is its YAML, whose
+    entries name them: those beneath name functions of C++.
     """
 
     functions: Sequence[NativeFunction]
     entries: Sequence[DerivativeEntry]
     composites: FunctionIndex
     kernels: FunctionIndex
+    file: str
 
 
 def adopt(
@@ -66,7 +68,7 @@ def adopt(
             adopted.append(function)
             continue
         mine = own.get(str(function.name))
-        lines = [line for line in function.dispatch if line.key == CPU]
+        lines = [line for line in function.dispatch if line.key == CPU and line.kernel.file.path == library.file]
         written = tuple(line for line in lines if library.kernels.get(line.kernel.value) is not None)
         if written:
             implemented.add(str(function.name))

@@ -161,8 +161,10 @@ class ForeignSources(Sources):
     def __init__(self, files: InputFiles, read: Read, library: tuple[Path, Path]) -> None:
         super().__init__(files, read)
         self.diagnostics = Diagnostics()
-        own_kernels = files.index(part for kind, part in files.paths.own if kind is PartKind.KERNELS)
-        self._library = foreign.Library(*files.operators_of(library), self.composites, own_kernels)
+        paths = files.paths
+        kernels = files.index(part for kind, part in paths.own if kind is PartKind.KERNELS)
+        own = files.operators_of(library)
+        self._library = foreign.Library(*own, self.composites, kernels, paths.shown(paths.native_functions))
         self.functions, self.entries, self._own_entries = foreign.adopt(self.functions, self.entries, self._library)
 
     def _adapt(self, functions: Sequence[NativeFunction]) -> Sequence[NativeFunction]:

@@ -72,7 +72,8 @@ def on_top(project: Project) -> Project:
         "native_functions.yaml": OWN,
         "derivatives.yaml": OWN_FORMULAS,
         "theirs.h": OWN_HEADER,
-        "kernels.py": "def cubed(self):\n    return self * self * self\n",
+        # One is called like a function of C++ that the base names.
+        "kernels.py": "def cubed(self):\n    return self * self * self\n\n\ndef norm_cpu(self, n):\n    return self\n",
         "helpers.py": "from gradwright import Tensor\n\n\ndef cubed_backward(grad: Tensor, self: Tensor) -> Tensor:\n"
         "    return grad * self * self * 3\n",
     })  # fmt: skip
@@ -94,7 +95,7 @@ def test_own_operators_and_formulas_stand_on_top(on_top: Project) -> None:
         "y.sum().backward()\n"
         "print(type(y.grad_fn).__name__, y.tolist(), x.grad.tolist())\n"
         "print(mylib.neg(x).tolist())\n"  # Gradwright's kernel, for PyTorch's operator
-        "for call in (lambda: mylib.scaled(x, 2.0), lambda: mylib.rolled(x, x)):\n"
+        "for call in (lambda: mylib.scaled(x, 2.0), lambda: mylib.rolled(x, x), lambda: mylib.norm_of(x, 2)):\n"
         "    try: call()\n"
         "    except NotImplementedError as error: print(str(error).splitlines()[0])\n"
     )
@@ -103,6 +104,7 @@ def test_own_operators_and_formulas_stand_on_top(on_top: Project) -> None:
         "[-1.0, -2.0]",
         "'scaled' has no kernel for the CPU",
         "'rolled' has no kernel for the CPU",
+        "'norm_of' has no kernel for the CPU",
     ]
     nodes = on_top.file("_generated/nodes.py").read_text(encoding="utf-8")
     assert "derivatives.yaml:4  self: scaled(grad, 2.0).neg()" in nodes
