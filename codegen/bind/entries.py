@@ -332,6 +332,7 @@ def _fitting(formula: Formula, tree: TypedExpr, wanted: Sequence[Type], diagnost
         diagnostics.error(Code.TYPES, span, message, hint)
         return None
     # As C++ that takes each gradient out of the tuple has it.
+    hint = "one that gives more is called behind 'std::get', or is somebody else's: then the first ones count"
     return _first(tree, len(wanted)) if diagnostics.doubt(Code.TYPES, span, message, hint) else None
 
 
