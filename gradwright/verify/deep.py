@@ -60,9 +60,7 @@ def deepen(
     if "beyond" in dict(info.unproven):
         return
     end = time.process_time() + seconds
-    for text, is_usual in _calls(info, random):
-        if time.process_time() > end:
-            return
+    for text, is_usual in _calls(info, random, end):
         for each, cell in wanted:
             if cell.failures or not (is_usual or each.name in _OF_ALL_SIZES):
                 continue
@@ -73,12 +71,12 @@ def deepen(
                 cell.failures.append(_smallest(info, each, failure))
 
 
-def _calls(info: OperatorInfo, random: np.random.Generator) -> Iterator[tuple[str, bool]]:
-    """Calls that the operator takes, and of each whether its numbers are of the usual size; without an end."""
+def _calls(info: OperatorInfo, random: np.random.Generator, end: float) -> Iterator[tuple[str, bool]]:
+    """Calls that the operator takes, and of each whether its numbers are of the usual size, until a time comes."""
     parameters = operator_of(info).signature.parameters
     given = starts(info)
     seen = set(info.samples)
-    for _ in range(1_000_000) if given else ():
+    while given and time.process_time() < end:
         text, is_usual = str(random.choice(np.array(given, object))), True
         size = 10.0 ** round(random.uniform(-_FURTHEST, _FURTHEST), 1)
         low, high = float(f"{size / 10:.1e}"), float(f"{size:.1e}")

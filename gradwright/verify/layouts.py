@@ -14,7 +14,7 @@ Form = Callable[[Array], Array]
 
 
 def layouts(point: Point) -> None:
-    """Results and gradients are the same for transposed, strided and expanded inputs and output gradients.
+    """Results and gradients are the same for transposed, strided, expanded and overlapping inputs and output gradients.
 
     Random numbers go to elements in the order in which these lie in memory, as PyTorch's do: they are the same for
     inputs that keep it.
@@ -76,6 +76,15 @@ def _expanded(values: Array) -> Array:
     return np.broadcast_to(values[..., :1].copy(), values.shape)
 
 
+def _overlapping(values: Array) -> Array:
+    """Rows that each begin one element after the one before, in all matrices the same."""
+    if values.ndim < 2 or values.size == 0:
+        return values.copy()
+    rows, columns = values.shape[-2:]
+    base = np.resize(values.reshape(-1), rows + columns - 1)
+    return np.broadcast_to(np.lib.stride_tricks.sliding_window_view(base, columns), values.shape)
+
+
 def _inside(values: Array) -> Array:
     """A part of a larger array, not at its start."""
     room = np.zeros(tuple(size + 2 for size in values.shape), values.dtype)
@@ -90,6 +99,7 @@ _FORMS: dict[str, Form] = {
     "strided": _strided,
     "transposed": _fortran,
     "expanded": _expanded,
+    "overlapping": _overlapping,
     "sliced": _inside,
 }
 _IN_ORDER = {"sliced": _FORMS["sliced"]}

@@ -21,7 +21,7 @@ Along = Callable[[float], Array]
 
 _STEPS = (2.0**-8, 2.0**-12, 2.0**-17)
 # Numbers below get smaller steps, too; beside those above the usual ones are too small.
-_SMALL, _LARGE = 2.0**-6, 2.0**36
+_SMALL, LARGE = 2.0**-6, 2.0**36
 _EPS = float(np.finfo(np.float64).eps)
 _QUICK = 5e-4
 # An error below this part of what is differentiated needs no smaller step.
@@ -89,7 +89,7 @@ def _phases(size: float, count: int = 3) -> list[Sequence[float]]:
     if unit < _SMALL:
         return [own[:2], usual]
     if unit > 1:  # over long steps a staircase is a slope
-        return [usual, own] if unit < _LARGE else [own]
+        return [usual, own] if unit < LARGE else [own]
     return [usual]
 
 
@@ -103,7 +103,7 @@ def _best(phases: Sequence[Iterator[Estimate]], enough: float) -> Estimate:
     first, *others = phases
     best = _of_phase(None, first, enough)
     for phase in others:
-        if np.all(best.error <= _ROUGH * (1 + np.abs(best.value))):
+        if np.all(best.settled):
             break
         best = _of_phase(best, phase, enough)
     return best

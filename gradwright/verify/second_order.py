@@ -10,11 +10,16 @@ import numpy as np
 from gradwright.autograd import forward_ad
 from gradwright.autograd import grad as autograd_grad
 from gradwright.verify import numerical
+from gradwright.verify.boundary import special
 from gradwright.verify.first_order import tangents_of
 from gradwright.verify.points import Array, Point, array, assert_number, gradients, inner
 from gradwright.verify.results import Refuted, Undecided
+from runtime.base.errors import MissingDerivativeError
 from runtime.base.tensor import Tensor, wrap
 from runtime.graph import forward
+
+_NEARBY = 10  # points around special values
+_CLOSE = 1e-7  # a step over which a gradient that is continuous hardly changes
 
 
 def second(point: Point) -> None:
@@ -51,20 +56,87 @@ def second(point: Point) -> None:
         scale = np.abs(other).max(initial=0.0)
         if not np.allclose(have, other, rtol=1e-6, atol=1e-7 * (1 + scale)):
             raise Refuted(f"derivative of the gradient by grad {place} is not the tangent")
+    if point.dtype == "float64" and "boundary" not in dict(point.info.unproven):
+        _at_special_values(point)
+
+
+def _at_special_values(point: Point) -> None:
+    """At zeros and ties, where a gradient has the same derivative to both sides, it is that one."""
+    if any(not tensor.numel() for tensor in point.inputs):
+        return
+    every = [inputs for inputs in special(point) if not any(np.isnan(array(x)).any() for x in inputs)]
+    for inputs in (*every[:1], *every[1:][-1:]):
+        try:
+            outs = point.function(*inputs)
+            if not outs or not all(np.isfinite(array(out)).all() for out in outs):
+                continue
+            _as_beside(point, inputs, point.like(inputs), point.like(outs))
+        except (RuntimeError, MissingDerivativeError):
+            continue  # such values are refused
+
+
+def _as_beside(point: Point, inputs: Sequence[Tensor], ways: Sequence[Tensor], cotangents: Sequence[Tensor]) -> None:
+    have = _second_along(point, inputs, ways, cotangents)
+
+    def along(step: float) -> Array:
+        return _moved(point, inputs, ways, step, cotangents)
+
+    here = along(0.0)
+    with np.errstate(all="ignore"):
+        jumps = [np.abs(along(step) - here) for step in (-_CLOSE, _CLOSE)]
+    if not all((jump <= 1e3 * _CLOSE * (1 + np.abs(here))).all() for jump in jumps):
+        return  # a kink, a pole, or eigenvalues in another order
+    sides = [numerical.one_sided(along, side) for side in (-1, 1)]
+    known = sides[0].settled & sides[1].settled
+    values = [side.value for side in sides]
+    low, high = np.minimum(*values), np.maximum(*values)
+    slack = 20 * np.maximum(sides[0].error, sides[1].error) + 1e-5 * (1 + np.maximum(np.abs(low), np.abs(high)))
+    known &= high - low <= slack  # at a kink of the gradient several may be right
+    wrong = known & ~((low - slack <= have) & (have <= high + slack)) & ~np.isnan(have)
+    for _ in range(_NEARBY if wrong.any() else 0):  # where it is another one close by, there is none
+        moved = [
+            np.asarray(x._array + 1e-4 * other._array) for x, other in zip(inputs, point.like(inputs), strict=True)
+        ]
+        near = _second_along(point, [wrap(each).requires_grad_() for each in moved], ways, cotangents)
+        wrong &= np.abs(near - low) <= 1e-2 * (1 + np.abs(low))
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        name = _name_of(point, inputs, place)
+        raise Refuted(
+            f"at special values a second derivative by '{name}' is {have[place]:.6g}, those to both sides are "
+            f"{values[0][place]:.6g} and {values[1][place]:.6g}",
+            name,
+        )
+
+
+def _second_along(
+    point: Point, inputs: Sequence[Tensor], ways: Sequence[Tensor], cotangents: Sequence[Tensor]
+) -> Array:
+    """The derivative of the gradients of all inputs along `ways`, by backward over backward."""
+    first = autograd_grad(point.function(*inputs), inputs, cotangents, allow_unused=True, create_graph=True)
+    found = _gradients(_total(zip(first, ways, strict=True)), inputs)
+    parts = [np.zeros(x.shape) + np.asarray(array(each)) for x, each in zip(inputs, found, strict=True)]
+    return np.concatenate([part.reshape(-1) for part in parts])
+
+
+def _name_of(point: Point, inputs: Sequence[Tensor], place: int) -> str:
+    """The input that an element of all of them, one after another, is of."""
+    ends = np.cumsum([each.numel() for each in inputs])
+    return point.names()[int(np.searchsorted(ends, place, "right"))]
 
 
 def _along(point: Point, ways: Sequence[Tensor], cotangents: Sequence[Tensor]) -> numerical.Estimate:
     """How the gradients of all inputs, one after another, change along `ways`."""
+    return numerical.derivative(lambda step: _moved(point, point.inputs, ways, step, cotangents))
 
-    def moved(step: float) -> Array:
-        inputs = [
-            wrap(np.asarray(x._array + step * w._array)).requires_grad_()
-            for x, w in zip(point.inputs, ways, strict=True)
-        ]
-        found = gradients(point.function(*inputs), inputs, cotangents)
-        return np.concatenate([np.asarray(array(each)).reshape(-1) for each in found])
 
-    return numerical.derivative(moved)
+def _moved(
+    point: Point, inputs: Sequence[Tensor], ways: Sequence[Tensor], step: float, cotangents: Sequence[Tensor]
+) -> Array:
+    """The gradients of all inputs, one after another, a step along `ways`."""
+    moved = [wrap(np.asarray(x._array + step * w._array)).requires_grad_() for x, w in zip(inputs, ways, strict=True)]
+    found = gradients(point.function(*moved), moved, cotangents)
+    return np.concatenate([np.asarray(array(each)).reshape(-1) for each in found])
 
 
 def modes(point: Point) -> None:

@@ -130,6 +130,13 @@ RULES = (
     ),
     Rule("trace_everywhere", "Tensor self", "np.trace(self)", ("self: grad.expand(self.sizes())",), ("T(3, 3)",)),
     Rule("norm_not_divided", "Tensor self", "np.sqrt((self * self).sum())", ("self: grad * self",), dtypes="floating"),
+    Rule("off_in_the_ninth_digit", "Tensor self", "np.exp(self)", ("self: grad * result * 1.000000002",),
+         dtypes="floating"),
+    Rule("wide_gradient", "Tensor self", "self * 2", ("self: doubled_in_double(grad)",), dtypes="floating",
+         helper="def doubled_in_double(grad: Tensor) -> Tensor:\n    return grad.double() * 2"),
+    Rule("second_wrong_at_zero", "Tensor self", "self ** 2", ("self: slope_of_square(grad, self)",), dtypes="floating",
+         helper="def slope_of_square(grad: Tensor, self: Tensor) -> Tensor:\n"
+         "    return grad * 2 * self.masked_fill(self == 0, 0)"),
     Rule("argument_written", "Tensor self", "np.multiply(self, 2, out=self) * 1", ("self: grad * 2",)),
     Rule("about_memory", "Tensor self", 'self.ravel(order="K").reshape(self.shape) * 2', ("self: grad * 2",)),
 )  # fmt: skip

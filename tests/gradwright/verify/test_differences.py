@@ -1,0 +1,54 @@
+"""Finite differences at numbers of any size: right within their bound, or not settled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from gradwright.verify import numerical
+
+FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] = {
+    "sin": (np.sin, np.cos),
+    "square": (lambda x: x * x, lambda x: 2 * x),
+    "log": (lambda x: np.log(abs(x)), lambda x: 1 / x),
+    "trunc": (np.trunc, lambda x: 0.0),
+    "arctan": (np.arctan, lambda x: 1 / (1 + x * x)),
+    "exp": (np.exp, np.exp),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("x", [1e-30, 3e-12, 2.5e-4, 0.31, 1.7, 9.3, 311.7, 54321.3, 7.7e8 + 0.3, 4.4e13, 2.2e30])
+def test_an_estimate_is_right_or_has_not_settled(name: str, x: float) -> None:
+    function, slope = FUNCTIONS[name]
+    if name == "trunc" and x > numerical.LARGE:
+        pytest.skip("steps as long as that are a slope")
+    with np.errstate(all="ignore"):
+        found = numerical.derivative(lambda step: np.asarray(function(x + step)), x)
+    if found.settled:
+        assert abs(found.value - slope(x)) <= 20 * found.error + 1e-9 * abs(slope(x))
+
+
+@pytest.mark.parametrize(
+    ("name", "x"), [("sin", 0.31), ("sin", 311.7), ("log", 3e-12), ("square", 7.7e8), ("log", 4.4e13), ("exp", 9.3)]
+)
+def test_most_settle(name: str, x: float) -> None:
+    function, slope = FUNCTIONS[name]
+    found = numerical.derivative(lambda step: np.asarray(function(x + step)), x)
+    assert found.error <= 1e-6 * (abs(slope(x)) + 1)
+    assert abs(found.value - slope(x)) <= 1e-7 * abs(slope(x))
+
+
+def test_numbers_of_the_usual_size_are_known_to_the_last_digits() -> None:
+    found = numerical.derivative(lambda step: np.asarray([np.sin(0.31 + step), 2.0]))
+    assert abs(found.value[0] - np.cos(0.31)) <= 20 * found.error[0] <= 4e-10
+    assert found.error[1] < 1e-12  # what does not change has no rounding
+
+
+def test_to_one_side() -> None:
+    for side in (1, -1):
+        found = numerical.one_sided(lambda step: np.asarray(abs(step)), side)
+        assert found.settled
+        assert found.value == side
