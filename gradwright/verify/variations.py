@@ -172,7 +172,7 @@ def _other_numbers(value: float, signed: bool) -> list[float]:
 
 
 def _ints(call: _Call) -> Iterator[str]:
-    """Other ints: each dim from either end, and the neighbours of what is no dim."""
+    """Other ints: each dim from either end, and the neighbours of what is no dim, without another sign."""
     rows = []
     for name, parameter in call.parameters.items():
         if _plain(parameter.type) not in ("int", "SymInt") or name == _REDUCTION:
@@ -182,7 +182,8 @@ def _ints(call: _Call) -> Iterator[str]:
         if not isinstance(value, int) or isinstance(value, bool):
             continue
         count = min(call.dims, _MOST_DIMS)
-        others = [*range(-count, count), value + 1, value - 1] if _is_dim(name) else [value + 1, value - 1, -value, 0]
+        near = [value + 1, *([value - 1, 0] if value > 0 else [value - 1, -value] if value < 0 else [])]
+        others = [*range(-count, count), *near] if _is_dim(name) else near
         order = sorted(dict.fromkeys(others), key=lambda each: (each + count != value, each - count != value))
         rows.append([call.with_argument(name, _literal(each)) for each in order if each != value])
     yield from _in_turn(rows)
@@ -266,15 +267,17 @@ def _broadcasts(call: _Call) -> Iterator[str]:
 
 
 def _other_broadcasts(call: _Call) -> Iterator[str]:
-    """Of each Tensor that the sample broadcasts to another one, the other shapes that broadcasting takes there."""
+    """Of each Tensor that the sample broadcasts to another one, other sizes of the dims along which it does."""
     rows = []
     for node in call.tensors:
         shape = _shape(node)
         wider = next((w for w in map(_shape, call.tensors) if w != shape and _is_broadcast(shape, w)), None)
         if wider is not None:
-            parts = [[1 if keep is not i else size for i, size in enumerate(wider)] for keep in range(len(wider))]
-            but_one = [[1 if i == place else size for i, size in enumerate(wider)] for place in range(len(wider))]
-            others = [*parts, *but_one, wider, wider[1:], []]
+            padded = [0] * (len(wider) - len(shape)) + shape
+            free = [place for place, (one, other) in enumerate(zip(padded, wider, strict=True)) if one != other]
+            others = [[wider[i] if i in free else size for i, size in enumerate(padded)]]
+            others += [[1 if i in free else size for i, size in enumerate(padded)]]
+            others += [[wider[i] if i == place else size or 1 for i, size in enumerate(padded)] for place in free]
             rows.append([call.with_tensors([(node, each)]) for each in others if each != shape])
     yield from _in_turn(rows)
 

@@ -16,7 +16,7 @@ from support.documents import ROOT
 
 LEDGER = Ledger.read(ROOT / "docs" / "reports" / "coverage.json")
 # What may be skipped, over all operators: it only becomes less.
-MOST_SKIPS = 100
+MOST_SKIPS = 99
 
 
 # Rules that were proven as they are were so by what generated them; of these some are proven again.
