@@ -18,6 +18,8 @@ from runtime.base import dtypes
 from runtime.base.errors import MissingDerivativeError
 from runtime.load.operator_info import OperatorInfo
 
+_ENOUGH = 3  # failures beside the samples
+
 
 def prove(
     info: OperatorInfo, properties: Sequence[Property] = PROPERTIES, until_wrong: bool = False, incomplete: bool = False
@@ -52,7 +54,7 @@ def _prove(info: OperatorInfo, wanted: Property, until_wrong: bool, incomplete: 
         if wanted.check is not None:
             for point in given:
                 look(_counted(wanted.check), [point], cell, incomplete)
-                if cell.failures and until_wrong:
+                if cell.failures and (until_wrong or (wanted.points is not None and len(cell.failures) == _ENOUGH)):
                     break
     if waived is not None and wanted.target is None and wanted.points is None:
         _waive(cell, waived, incomplete)

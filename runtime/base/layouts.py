@@ -43,7 +43,7 @@ def columns(array: Array) -> Array:
 
 def preserved(array: Array, operand: Array) -> Array:
     """With the very strides of the operand, gaps included."""
-    if array.shape != operand.shape or repeats(operand):
+    if array.shape != operand.shape or repeats(operand) or _may_overlap(operand):
         return iterated(array, operand)
     if array.strides == operand.strides:
         return array
@@ -56,6 +56,17 @@ def preserved(array: Array, operand: Array) -> Array:
     laid = np.ndarray(array.shape, array.dtype, room, 0, operand.strides)
     laid[...] = array
     return laid
+
+
+def _may_overlap(array: Array) -> bool:
+    """Whether elements may lie in one place: some dimension steps by less than those within it reach."""
+    reach = 0
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1:
+            if stride <= reach:
+                return True
+            reach += (size - 1) * stride
+    return False
 
 
 def indexed(array: Array, operand: Array, *indices: Array | None) -> Array:

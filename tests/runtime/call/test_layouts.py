@@ -181,3 +181,13 @@ def test_element_wise_calls_stay_native_in_any_layout() -> None:
     ):
         (record,) = native.explain(function).records
         assert (record.fast, record.kernel) != (True, "Python's kernel"), record
+
+
+def test_strides_that_overlap_are_not_preserved() -> None:
+    """Rows that begin one element after each other: a write to one would be one to the next."""
+    x = gradwright.arange(5.0).as_strided((3, 3), (1, 1))
+    out = x.select_scatter(gradwright.zeros(3), 0, 1)
+    assert out.tolist() == [[0, 1, 2], [0, 0, 0], [2, 3, 4]]
+    assert out.stride() == (3, 1)
+    gap = gradwright.zeros(3, 6)[:, ::2]
+    assert gap.select_scatter(gradwright.ones(3), 0, 1).stride() == (6, 2)
