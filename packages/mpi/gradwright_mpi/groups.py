@@ -42,7 +42,9 @@ class Group:
     def backwards(self) -> MPI.Intracomm:
         """The ranks from the last to the first. The first use is a call of all of them."""
         if self._backwards is None:
-            self._backwards = self.comm.Split(0, -self.rank)
+            backwards = self.comm.Split(0, -self.rank)
+            assert isinstance(backwards, MPI.Intracomm)
+            self._backwards = backwards
         return self._backwards
 
     def __repr__(self) -> str:

@@ -206,7 +206,10 @@ def _make(ranks: Sequence[int] | None) -> MpiProcessGroup | None:
     world = group_of(WORLD)
     agree_on_call(f"new_group of ranks {', '.join(map(str, ranks))}", world)
     comm = world.comm.Split(0 if world.rank in ranks else MPI.UNDEFINED, world.rank)
-    return None if comm == MPI.COMM_NULL else MpiProcessGroup(register(comm))
+    if comm == MPI.COMM_NULL:
+        return None
+    assert isinstance(comm, MPI.Intracomm)
+    return MpiProcessGroup(register(comm))
 
 
 Backend.register_backend("mpi", _make)
