@@ -23,6 +23,7 @@ from gradwright.distributed.collectives import broadcast as broadcast
 from gradwright.distributed.collectives import gather as gather
 from gradwright.distributed.collectives import irecv as irecv
 from gradwright.distributed.collectives import isend as isend
+from gradwright.distributed.collectives import monitored_barrier as monitored_barrier
 from gradwright.distributed.collectives import recv as recv
 from gradwright.distributed.collectives import reduce as reduce
 from gradwright.distributed.collectives import reduce_scatter as reduce_scatter
@@ -52,9 +53,7 @@ def is_nccl_available() -> bool:
 is_gloo_available = is_torchelastic_launched = is_ucc_available = is_nccl_available
 
 # What sends objects would pickle them.
-_ABOUT_OBJECTS = (
-    "all_gather_object", "broadcast_object_list", "gather_object", "monitored_barrier", "scatter_object_list",
-)  # fmt: skip
+_ABOUT_OBJECTS = ("all_gather_object", "broadcast_object_list", "gather_object", "scatter_object_list")
 globals().update(
     refusing(_ABOUT_OBJECTS, __name__, NotImplementedError, "Objects are not sent between processes: send Tensors")
 )

@@ -27,6 +27,7 @@ __all__ = [
     "gather",
     "irecv",
     "isend",
+    "monitored_barrier",
     "recv",
     "reduce",
     "reduce_scatter",
@@ -303,3 +304,8 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: object = None
     """Return when all processes have called this."""
     found = group_in_use(group)
     return None if found is None else _begun(Work(found.barrier(async_op)), async_op)
+
+
+def monitored_barrier(group: Any = None, timeout: object = None, wait_all_ranks: bool = False) -> None:
+    """As `barrier`: a backend says itself which processes do not come, and has a timeout of its own."""
+    barrier(group)

@@ -160,6 +160,7 @@ def test_collectives_write_to_tensors(world: Alike) -> None:
         distributed.gather(torch.zeros(2))
     with pytest.raises(ValueError, match="multiple of 3"):
         distributed.reduce_scatter_tensor(torch.zeros(2), torch.zeros(4))
+    distributed.monitored_barrier()
     x = torch.zeros(2)
     assert distributed.recv(x, 2) == 2
     assert x.tolist() == [2, 2]

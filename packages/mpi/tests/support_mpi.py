@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from mpi4py import MPI
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -16,9 +18,12 @@ def start(
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of this folder under mpiexec; a test fails where that takes longer than `timeout` seconds."""
     beside = Path(sys.executable).with_name("mpiexec")
-    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
-    assert mpiexec is not None, "no mpiexec: pip install mpich"
+    program_of_mpi = str(beside) if beside.exists() else shutil.which("mpiexec")
+    assert program_of_mpi is not None, "no mpiexec: pip install mpich"
+    mpiexec = [program_of_mpi]
     path = os.pathsep.join([str(PROGRAMS.parents[1]), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **settings}
-    command = [mpiexec, "-n", str(processes), sys.executable, str(PROGRAMS / program), *words]
+    if "Open MPI" in MPI.Get_library_version():  # which otherwise starts no more processes than there are cores
+        mpiexec = [*mpiexec, "--oversubscribe"]
+    command = [*mpiexec, "-n", str(processes), sys.executable, str(PROGRAMS / program), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
