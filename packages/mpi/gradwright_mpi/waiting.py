@@ -22,7 +22,7 @@ from mpi4py import MPI
 
 from gradwright_mpi.groups import WORLD, Group, group_of, groups
 
-__all__ = ["Awaited", "MachineError", "barrier", "begin", "place", "wait"]
+__all__ = ["Awaited", "MachineError", "barrier", "begin", "end_all", "place", "wait"]
 
 # A rank of the world, a group and a kind of call, and which of these calls of that rank is waited for.
 Awaited = tuple[int, str, str, int]
@@ -211,17 +211,15 @@ def barrier(group: str = WORLD) -> None:
     wait(of.comm.Ibarrier(), of, "barrier")
 
 
-_ended_by: list[str] = []
-
-
-def _end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def end_all(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """End all processes, because of an exception that nobody handles here."""
     text = "".join(traceback.format_exception(kind, error, trace))
     sys.stdout.flush()
     sys.stderr.write(f"{text}rank {_others.rank} of {_others.size} ends all: {kind.__name__}: {error}\n")
     sys.stderr.flush()
     time.sleep(0.2)  # mpiexec hands on what it has read, and ends
-    MPI.COMM_WORLD.Abort(130 if issubclass(kind, KeyboardInterrupt) else 1)
+    code = error.code if isinstance(error, SystemExit) else 130 if isinstance(error, KeyboardInterrupt) else 1
+    MPI.COMM_WORLD.Abort(code if isinstance(code, int) else 1)
 
 
 def _end() -> None:
@@ -235,5 +233,5 @@ def _end() -> None:
 
 
 if _others.size > 1:
-    sys.excepthook = _end_all
+    sys.excepthook = end_all
     atexit.register(_end)

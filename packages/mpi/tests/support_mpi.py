@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from mpi4py import MPI
@@ -14,7 +15,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def start(
-    processes: int, program: str, *words: str, timeout: float = 120, **settings: str
+    processes: int, program: str, *words: str, timeout: float = 120, through: Sequence[str] = (), **settings: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a program of this folder under mpiexec; a test fails where that takes longer than `timeout` seconds."""
     beside = Path(sys.executable).with_name("mpiexec")
@@ -25,5 +26,5 @@ def start(
     environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **settings}
     if "Open MPI" in MPI.Get_library_version():  # which otherwise starts no more processes than there are cores
         mpiexec = [*mpiexec, "--oversubscribe"]
-    command = [*mpiexec, "-n", str(processes), sys.executable, str(PROGRAMS / program), *words]
+    command = [*mpiexec, "-n", str(processes), sys.executable, *through, str(PROGRAMS / program), *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)

@@ -35,6 +35,14 @@ SAID: dict[str, list[str]] = {
 }  # fmt: skip
 
 
+def test_an_exit_ends_all_at_once_where_the_package_runs_the_program() -> None:
+    began = time.monotonic()
+    ended = start(3, "go_wrong.py", "exit while others compute", timeout=40, through=("-m", "gradwright_mpi"))
+    assert re.search(r"rank 1 of 3 ends all: SystemExit: 3", ended.stderr), ended.stderr
+    assert ended.returncode == 3
+    assert time.monotonic() - began < 10
+
+
 @pytest.mark.parametrize("way", SAID)
 def test_all_end_and_say_why(way: str) -> None:
     began = time.monotonic()

@@ -28,6 +28,10 @@ elif way == "exit":
     if RANK == 1:
         sys.exit(3)
     mpi.allreduce(x)
+elif way == "exit while others compute":
+    if RANK == 1:
+        sys.exit(3)
+    time.sleep(60)
 elif way == "exit at once":
     if RANK == 1:
         os._exit(3)
