@@ -46,6 +46,10 @@ class Project:
         """What a file of the project says; None for one that is not read."""
         return self._roles.get(path)
 
+    def is_read(self, path: Path) -> bool:
+        """Whether an analysis reads a file."""
+        return path in self._resolved.values()
+
     def known(self, path: Path) -> Path:
         """A file as the project's paths name it, through whatever links an editor has opened it."""
         return self._resolved.get(path.resolve(), path)

@@ -33,7 +33,7 @@ from codegen.lsp.positions import offset_of, position_of
 from codegen.lsp.problems import Problem, Severity
 from codegen.lsp.project import Project, find_paths
 from codegen.lsp.rename import RenameError, occurrences_of, renamable, rename
-from codegen.paths import Paths
+from codegen.paths import Paths, find_project
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.version import VERSION
 
@@ -94,10 +94,11 @@ class Session:
             if self.state is not None:
                 self.state = _with_texts(self.state.analysis, self._texts, self.state)
 
-    @property
-    def is_analyzed(self) -> bool:
-        """Whether nothing was edited since the last analysis."""
-        return self._done == self._wanted
+    def read_again(self) -> None:
+        """Analyze the files as they are by now: some have changed on disk."""
+        with self._condition:
+            self._wanted += 1
+            self._condition.notify()
 
     def _run(self) -> None:
         before: Analysis | None = None
@@ -105,7 +106,7 @@ class Session:
             wanted, texts = self._next()
             gc.disable()
             try:
-                before = analyze(self.project, texts, before)
+                before = analyze(Project(self.project.paths), texts, before)  # there may be other modules by now
             except Exception:
                 _log.exception("the analysis failed")  # the next text may be another one
             finally:
@@ -114,6 +115,7 @@ class Session:
             with self._condition:
                 self._done = wanted
                 if before is not None:
+                    self.project = before.project
                     self.state = _with_texts(before, self._texts, self.state)
             if before is not None:
                 self._analyzed(self)
@@ -170,6 +172,7 @@ class Server:
         self._answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
         self._answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
         self._answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
+        self._answer(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._changed_on_disk)
         self._answer(types.TEXT_DOCUMENT_HOVER, self._hover)
         self._answer(types.TEXT_DOCUMENT_DEFINITION, partial(self._locations, definition))
         self._answer(types.TEXT_DOCUMENT_IMPLEMENTATION, partial(self._locations, implementation))
@@ -199,12 +202,18 @@ class Server:
 
     def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
         session, path = self._session(params.text_document.uri)
-        if session is not None:
+        if session is not None and session.project.is_read(path):
             session.edit(path, None)
+
+    def _changed_on_disk(self, params: types.DidChangeWatchedFilesParams) -> None:
+        for change in params.changes:
+            session, path = self._session(change.uri)
+            if session is not None and session.state is not None and path not in session.state.texts:
+                session.read_again()
 
     def _edit(self, uri: str) -> None:
         session, path = self._session(uri)
-        if session is not None:
+        if session is not None and session.project.is_read(path):
             session.edit(path, self.protocol.workspace.get_text_document(uri).source)
             if session.state is not None:
                 self._publish(session, path)
@@ -229,10 +238,12 @@ class Server:
 
     def _show_table(self, path: Path, diagnostics: Diagnostics) -> None:
         """Show what is wrong with the table of a project."""
-        for item in diagnostics.sorted():
-            self.protocol.window_show_message(
-                types.ShowMessageParams(types.MessageType.Error, f"{item.span}: {item.message}")
-            )
+        table = find_project(path.parent)
+        if table is not None:
+            found = [_diagnostic(None, Problem(item, Severity.ERROR)) for item in diagnostics.sorted()]
+            self.protocol.text_document_publish_diagnostics(types.PublishDiagnosticsParams(_uri(table), found))
+
+    # -- answers
 
     def _place(self, document: types.TextDocumentIdentifier, position: types.Position) -> Place | None:
         """A place in a file; None where its project is not analyzed yet, or there is none."""
@@ -359,7 +370,7 @@ def _changes(edits: Iterable[Edit]) -> types.WorkspaceEdit:
     return types.WorkspaceEdit(changes=changes)
 
 
-def _diagnostic(state: State, problem: Problem) -> types.Diagnostic:
+def _diagnostic(state: State | None, problem: Problem) -> types.Diagnostic:
     item = problem.diagnostic
     return types.Diagnostic(
         range=_range(item.span),
@@ -367,7 +378,7 @@ def _diagnostic(state: State, problem: Problem) -> types.Diagnostic:
         severity=_SEVERITIES[problem.severity],
         code=str(item.code),
         source="gradwright",
-        related_information=[_note(state, span, text) for span, text in item.notes],
+        related_information=[] if state is None else [_note(state, span, text) for span, text in item.notes],
     )
 
 

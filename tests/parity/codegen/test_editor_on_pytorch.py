@@ -1,0 +1,48 @@
+"""An editor has PyTorch's whole YAML open, and is answered before somebody would wait for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from codegen.lsp.actions import actions
+from codegen.lsp.analysis import State, open_project
+from codegen.lsp.completion import complete
+from codegen.lsp.definition import definition
+from codegen.lsp.hover import hover
+from codegen.lsp.lens import lenses
+from codegen.lsp.problems import problems
+from codegen.lsp.project import Project
+from support.own_project import no_garbage
+from tools.upstream import packaged, paths_of
+
+FOLDER = packaged()
+assert FOLDER is not None
+PATHS = paths_of(FOLDER)
+# Seconds; what takes longer is felt.
+LIMIT = 0.2
+
+
+@pytest.fixture(scope="module")
+def typed() -> tuple[State, int]:
+    """The state after `self.c` was typed at the start of a formula, and the place of `self`."""
+    with no_garbage():
+        state = open_project(Project(PATHS))
+    text = state.file(PATHS.derivatives).text
+    place = text.index("self: ", text.index("- name: mul.Tensor")) + len("self: ")
+    return state.with_text(PATHS.derivatives, f"{text[:place]}self.c {text[place:]}"), place
+
+
+@pytest.mark.parametrize("feature", [problems, hover, complete, definition, actions, lenses])
+def test_a_key_is_answered_at_once(typed: tuple[State, int], feature: Callable[..., object]) -> None:
+    state, place = typed
+    places = {hover: (place + 2,), complete: (place + 6,), definition: (place + 2,), actions: (place, place + 6)}
+    seconds = []
+    for _ in range(5):  # a machine may be busy with something else
+        start = time.perf_counter()
+        answer = feature(state, PATHS.derivatives, *places.get(feature, ()))
+        seconds.append(time.perf_counter() - start)
+        assert answer
+    assert min(seconds) < LIMIT
