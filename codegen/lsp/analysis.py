@@ -31,7 +31,7 @@ from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import TAGS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)  # its trees are larger than anybody would want to see
 class Analysis:
     """A whole analysis.
 
@@ -114,7 +114,7 @@ def _tags(paths: Paths) -> frozenset[str]:
     return TAGS if file is None else read_tags(file, Diagnostics())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class State:
     """The last analysis of a project, and the texts that are open by now."""
 

@@ -25,7 +25,7 @@ from codegen.lsp.hover import documentation
 from codegen.lsp.project import YAML, Role
 from codegen.python_source import PythonFunction
 from codegen.read.derivatives import ENTRY_KEYS
-from codegen.read.keys import KEYS
+from codegen.read.keys import KEYS, Arguments
 from codegen.read.model import FormulaKind, NativeFunction
 from codegen.schema.types import ListType, OptionalType
 from codegen.source import Diagnostics, ParseError, SourceFile, Text
@@ -35,12 +35,8 @@ from codegen.words import VARIANTS
 _MOST = 200
 _WORD = re.compile(r"[\w.]*$")
 _NAME = re.compile(r"\w*$")
-_FORMULAS = frozenset(("composite", "foreach", "elementwise", "slope_at", "requires", "kinks"))
-# Keys whose values name arguments.
-_OF_ARGUMENTS = frozenset((
-    "promotion", "dtypes", "layout", "numbers", "linear", "legacy_argument_orders", "constant_result",
-    "cpp_no_default_args", "slope_at", "python_operator",
-))  # fmt: skip
+_FORMULAS = frozenset(key.name for key in KEYS if key.is_formula)
+_OF_ARGUMENTS = frozenset(key.name for key in KEYS if key.arguments is not Arguments.NOWHERE)
 _WORDS_OF_FORMULAS = (
     FormulaKind.NON_DIFFERENTIABLE.value,
     FormulaKind.AUTO_LINEAR.value,

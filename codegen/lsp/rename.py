@@ -25,6 +25,7 @@ from codegen.lsp.entries import Entry, FormulaAt, formulas, read_entry, read_par
 from codegen.lsp.project import Role
 from codegen.lsp.subjects import Argument, Expression, all_formulas, argument_places, subject_at
 from codegen.python_source import PythonFunction
+from codegen.read.keys import FORMER_NAMES, KEYS, Arguments
 from codegen.read.model import NativeFunction
 from codegen.read.sample_file import SampleEntry
 from codegen.read.samples import parse_sample, place_in_sample
@@ -34,11 +35,7 @@ from codegen.schema.variants import variant_key
 from codegen.source import Diagnostics, SourceFile, Span, Text
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-# Keys whose values name arguments, anywhere and in parentheses.
-_ANYWHERE = frozenset((
-    "linear", "legacy_argument_orders", "constant_result", "cpp_no_default_args", "python_operator",
-))  # fmt: skip
-_IN_PARENTHESES = frozenset(("promotion", "dtypes", "layout", "numbers"))
+_ARGUMENTS = {key.name: key.arguments for key in KEYS if key.arguments is not Arguments.NOWHERE}
 _PARENTHESES = re.compile(r"\(([^()]*)\)")
 
 
@@ -174,8 +171,9 @@ def _in_operator(path: Path, entry: Entry, function: NativeFunction, old: str) -
     file = YamlFile(entry.file, Diagnostics(), entry.part)
     for node in file.entries():
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-            if key.value in _ANYWHERE | _IN_PARENTHESES:
-                yield from _in_values(path, file, value, old, key.value in _IN_PARENTHESES)
+            where = _ARGUMENTS.get(FORMER_NAMES.get(key.value, key.value))
+            if where is not None:
+                yield from _in_values(path, file, value, old, where is Arguments.IN_PARENTHESES)
     yield from _in_samples(path, function.samples, old)
 
 

@@ -6,6 +6,7 @@ are made of it; a key that is added is added here, with a field of `NativeFuncti
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,14 @@ class Readers:
     own: OwnKeys
 
 
+class Arguments(enum.Enum):
+    """Where the value of a key names arguments, but for the formulas among values."""
+
+    NOWHERE = "nowhere"
+    ANYWHERE = "anywhere"
+    IN_PARENTHESES = "in parentheses"
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One key.
@@ -56,6 +65,8 @@ class Key:
         field: of `NativeFunction`, which holds what it says; empty for what is checked and not kept.
         is_own: whether it is Gradwright's, and not PyTorch's.
         former: the name that it had before, which is read with a warning.
+        is_formula: whether its value is a formula, or has formulas in it.
+        arguments: where its value names arguments of the operator.
         in_lines: whether `format` writes a list in lines, and never in brackets.
     """
 
@@ -66,6 +77,8 @@ class Key:
     field: str = ""
     is_own: bool = False
     former: str = ""
+    is_formula: bool = False
+    arguments: Arguments = Arguments.NOWHERE
     in_lines: bool = False
 
     @property
@@ -176,18 +189,18 @@ KEYS = (
     Key(
         "composite", "the operator as a formula over others, which it is traced through to",
         {**_STRING, **_examples("linalg_vector_norm(self - other, p)")},
-        _own(OwnKeys.composite), "composite", is_own=True,
+        _own(OwnKeys.composite), "composite", is_own=True, is_formula=True,
     ),
     Key(
         "foreach", "the same for an element of each list among the arguments",
-        {**_STRING, **_examples("add(self, other, alpha)")}, is_own=True,
+        {**_STRING, **_examples("add(self, other, alpha)")}, is_own=True, is_formula=True,
     ),
     Key(
         "elementwise",
         "each element of the result as an expression over elements of the arguments; kernels, derivatives, forward "
         "mode, batching and samples follow",
         {**_STRING, **_examples("self / (1 + abs(self))")},
-        _own(OwnKeys.elementwise), "elementwise", is_own=True,
+        _own(OwnKeys.elementwise), "elementwise", is_own=True, is_formula=True,
     ),
     Key(
         "slope_at",
@@ -200,7 +213,7 @@ KEYS = (
             },
             **_examples({"0": 0}),
         },
-        is_own=True, former="at",
+        is_own=True, former="at", is_formula=True,
     ),
     Key(
         "requires",
@@ -211,7 +224,7 @@ KEYS = (
             "additionalProperties": _STRING,
             **_examples({"lambd >= 0": "lambd must not be negative, but it is {lambd}"}),
         },
-        is_own=True,
+        is_own=True, is_formula=True,
     ),
     Key(
         "autogen", "variants that follow from this entry: in-place (`mul_.Tensor`) and out (`mul.out`)",
@@ -224,7 +237,7 @@ KEYS = (
     Key("category_override", "what PyTorch's build treats the operator as", _STRING, _word("category_override")),
     Key(
         "cpp_no_default_args", "arguments whose default C++ does not get", _STRINGS,
-        _pytorch(PytorchKeys.cpp_no_default_args),
+        _pytorch(PytorchKeys.cpp_no_default_args), arguments=Arguments.ANYWHERE,
     ),
     Key(
         "device_check", "whether arguments must be on one device", {"enum": list(DEVICE_CHECKS)},
@@ -248,7 +261,7 @@ KEYS = (
         "promotion",
         "how dtypes are brought together before the kernel; in parentheses the arguments that take part",
         _pattern(f"(none|{_one_of(words_of(PromotionKind))}" + rf"\s*({_ARGUMENTS})?)", *words_of(PromotionKind)),
-        _own(OwnKeys.promotion), "promotion", is_own=True,
+        _own(OwnKeys.promotion), "promotion", is_own=True, arguments=Arguments.IN_PARENTHESES,
     ),
     Key(
         "half", "how float16 and bfloat16 are computed: in float32, rounded once, or by the kernel as they are",
@@ -262,7 +275,7 @@ KEYS = (
             rf"{_several_of(_KINDS)}\s*({_ARGUMENTS})?\s*(\belse\s+{_one_of(DTYPE_ERRORS)})?",
             *_KINDS, "floating, complex(self) else RuntimeError",
         ),
-        _own(OwnKeys.dtypes), "dtypes", is_own=True,
+        _own(OwnKeys.dtypes), "dtypes", is_own=True, arguments=Arguments.IN_PARENTHESES,
     ),
     Key(
         "out_dtype",
@@ -273,7 +286,7 @@ KEYS = (
     Key(
         "layout", "how results lie in memory; in parentheses the arguments by which it goes",
         _pattern(_one_of(words_of(LayoutKind)) + rf"\s*({_ARGUMENTS})?", "contiguous", "iterated(self)", "columns"),
-        _own(OwnKeys.layout), "layout", is_own=True,
+        _own(OwnKeys.layout), "layout", is_own=True, arguments=Arguments.IN_PARENTHESES,
     ),
     Key(
         "tags", "one tag or a list", {"anyOf": [_TAG, {"type": "array", "items": _TAG}]},
@@ -291,7 +304,7 @@ KEYS = (
             **_STRING,
             **_examples("self + other, other + self", "-self", "abs(self)", "1 / self", "condition ? self : other"),
         },
-        _own(OwnKeys.python_operator), "signs", is_own=True, former="sign",
+        _own(OwnKeys.python_operator), "signs", is_own=True, former="sign", arguments=Arguments.ANYWHERE,
     ),
     Key(
         "numbers",
@@ -300,13 +313,13 @@ KEYS = (
         _pattern(
             _one_of(words_of(NumberKind)) + rf"\s*{_ARGUMENTS}", "wrap(other)", "fit(min, max)", "as_is(exponent)",
         ),
-        _own(OwnKeys.numbers), "numbers", is_own=True,
+        _own(OwnKeys.numbers), "numbers", is_own=True, arguments=Arguments.IN_PARENTHESES,
     ),
     Key(
         "legacy_argument_orders",
         "orders of arguments that PyTorch had first, and still takes with a warning, such as `self, alpha, other`",
         _STRINGS, _own(OwnKeys.legacy_argument_orders), "legacy_argument_orders",
-        is_own=True, former="old_orders", in_lines=True,
+        is_own=True, former="old_orders", in_lines=True, arguments=Arguments.ANYWHERE,
     ),
     Key(
         "numbers_as_tensors", "whether Python numbers may stand for all of its Tensors",
@@ -315,7 +328,7 @@ KEYS = (
     Key(
         "constant_result", "what all elements of the result are: a number, or the argument that holds it",
         {**_NUMBER_OR_STRING, **_examples(0, "fill_value")},
-        _own(OwnKeys.constant_result), "constant_result", is_own=True, former="fills",
+        _own(OwnKeys.constant_result), "constant_result", is_own=True, former="fills", arguments=Arguments.ANYWHERE,
     ),
     Key(
         "no_overlap", "whether what is written may lie in the memory of no argument, not even in the same places",
@@ -325,11 +338,13 @@ KEYS = (
         "linear",
         "Tensor arguments, comma-separated, in which the operator is linear together, where its formulas do not show "
         "it; or several such groups",
-        {**_STRING_OR_STRINGS, **_examples("self", "self, other")}, _own(OwnKeys.linear), "linear", is_own=True,
+        {**_STRING_OR_STRINGS, **_examples("self", "self, other")}, _own(OwnKeys.linear), "linear",
+        is_own=True, arguments=Arguments.ANYWHERE,
     ),
     Key(
         "kinks", "expressions over the arguments at whose zeros the operator has no derivative",
         {**_STRING_OR_STRINGS, **_examples("self - other")}, _own(OwnKeys.kinks), "kinks", is_own=True,
+        is_formula=True,
     ),
     Key(
         "overload_of", "a base name under which formulas may call this operator, too",

@@ -27,18 +27,18 @@ LIMIT = 0.2
 
 @pytest.fixture(scope="module")
 def typed() -> tuple[State, int]:
-    """The state after `self.c` was typed at the start of a formula, and the place of `self`."""
+    """The state after something was typed at the start of a formula, and the place of that."""
     with no_garbage():
         state = open_project(Project(PATHS))
     text = state.file(PATHS.derivatives).text
     place = text.index("self: ", text.index("- name: mul.Tensor")) + len("self: ")
-    return state.with_text(PATHS.derivatives, f"{text[:place]}self.c {text[place:]}"), place
+    return state.with_text(PATHS.derivatives, f"{text[:place]}self.conj() * grda + {text[place:]}"), place
 
 
 @pytest.mark.parametrize("feature", [problems, hover, complete, definition, actions, lenses])
 def test_a_key_is_answered_at_once(typed: tuple[State, int], feature: Callable[..., object]) -> None:
     state, place = typed
-    places = {hover: (place + 2,), complete: (place + 6,), definition: (place + 2,), actions: (place, place + 6)}
+    places = {hover: (place + 2,), complete: (place + 6,), definition: (place + 2,), actions: (place, place + 20)}
     seconds = []
     for _ in range(5):  # a machine may be busy with something else
         start = time.perf_counter()
