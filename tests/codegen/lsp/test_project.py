@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -15,6 +16,7 @@ from codegen.paths import PartKind
 from codegen.source import Diagnostics
 from support.documents import ROOT
 from support.editor import Opened
+from support.in_process import codegen
 
 
 def test_files_of_the_checkout_have_roles() -> None:
@@ -73,3 +75,10 @@ def test_settings_of_editors_start_the_command(name: str) -> None:
         assert json.loads(text)["contributes"]["configuration"]["properties"]["gradwright.command"]["default"] == [
             "gradwright", "lsp",
         ]  # fmt: skip
+
+
+def test_without_the_extra_the_command_says_what_to_install() -> None:
+    with mock.patch("importlib.util.find_spec", return_value=None):
+        finished = codegen("lsp")
+    assert finished.returncode == 2
+    assert finished.stderr.endswith("hint: pip install 'gradwright[lsp]'\n")

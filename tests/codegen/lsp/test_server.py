@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -24,6 +25,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def derivatives(project: Path) -> Path:
+    """The file that is open."""
+    return project / "mylib" / "derivatives.yaml"
+
+
 @pytest_lsp.fixture(
     config=ClientServerConfig(
         server_command=[sys.executable, "-m", "codegen", "lsp"], server_env={"PYTHONPATH": str(ROOT)}
@@ -43,53 +49,49 @@ async def client(lsp_client: LanguageClient, project: Path) -> AsyncIterator[Non
             workspace_folders=[folder],
         )
     )
+    file = derivatives(project)
+    document = types.TextDocumentItem(file.as_uri(), "yaml", 1, file.read_text(encoding="utf-8"))
+    lsp_client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+    await lsp_client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     yield
     await lsp_client.shutdown_session()
 
 
-def opened(client: LanguageClient, file: Path, text: str | None = None) -> str:
-    """Open a file; its URI."""
-    text = file.read_text(encoding="utf-8") if text is None else text
-    client.text_document_did_open(
-        types.DidOpenTextDocumentParams(types.TextDocumentItem(file.as_uri(), "yaml", 1, text))
-    )
-    return file.as_uri()
+VERSIONS = itertools.count(2)
 
 
-def typed(client: LanguageClient, uri: str, text: str, old: str, new: str, version: int) -> str:
-    """Type over a text that stands in an open file; what the file says then."""
+async def typed(client: LanguageClient, uri: str, text: str, old: str, new: str, wrong: int) -> str:
+    """Type over a text that stands in an open file; what the file says then, as soon as that many things are wrong."""
     before = text[: text.index(old)]
     line, column = before.count("\n"), len(before.rpartition("\n")[2])
     place = types.Range(types.Position(line, column), types.Position(line, column + len(old)))
     client.text_document_did_change(
         types.DidChangeTextDocumentParams(
-            types.VersionedTextDocumentIdentifier(version, uri),
+            types.VersionedTextDocumentIdentifier(next(VERSIONS), uri),
             [types.TextDocumentContentChangePartial(range=place, text=new)],
         )
     )
+    while len(client.diagnostics[uri]) != wrong:
+        await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     return text.replace(old, new, 1)
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_mistakes_are_shown_as_one_types(client: LanguageClient, project: Path) -> None:
-    file = project / "mylib" / "derivatives.yaml"
-    text = file.read_text(encoding="utf-8")
-    uri = opened(client, file)
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    file = derivatives(project)
+    text, uri = file.read_text(encoding="utf-8"), file.as_uri()
     assert list(client.diagnostics[uri]) == []
-    text = typed(client, uri, text, "grad", "grda", 2)
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    text = await typed(client, uri, text, "grad", "grda", wrong=1)
     (found,) = client.diagnostics[uri]
     assert found.message == "unknown name 'grda'\nhint: did you mean 'grad'?"
     assert found.code == "GW033"
-    typed(client, uri, text, "grda", "grad", 3)
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    await typed(client, uri, text, "grda", "grad", wrong=0)
     assert list(client.diagnostics[uri]) == []
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_the_pointer_is_over_is_told(client: LanguageClient, project: Path) -> None:
-    file = project / "mylib" / "derivatives.yaml"
+    file = derivatives(project)
     text = file.read_text(encoding="utf-8")
     line = next(number for number, line in enumerate(text.splitlines()) if "grad" in line)
     column = text.splitlines()[line].index("grad")
@@ -104,7 +106,7 @@ async def test_what_the_pointer_is_over_is_told(client: LanguageClient, project:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_methods_are_offered_behind_a_dot(client: LanguageClient, project: Path) -> None:
-    file = project / "mylib" / "derivatives.yaml"
+    file = derivatives(project)
     text = file.read_text(encoding="utf-8")
     line = next(number for number, line in enumerate(text.splitlines()) if ".sqrt" in line)
     column = text.splitlines()[line].index("sqrt")
@@ -121,7 +123,7 @@ async def test_methods_are_offered_behind_a_dot(client: LanguageClient, project:
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_it_goes_to_where_an_operator_is_declared(client: LanguageClient, project: Path) -> None:
-    file = project / "mylib" / "derivatives.yaml"
+    file = derivatives(project)
     line = next(number for number, line in enumerate(file.read_text().splitlines()) if line.startswith("- name"))
     document, place = types.TextDocumentIdentifier(file.as_uri()), types.Position(line, 10)
     found = await client.text_document_definition_async(types.DefinitionParams(document, place))
@@ -136,15 +138,14 @@ async def test_it_goes_to_where_an_operator_is_declared(client: LanguageClient, 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_mistakes_are_mended_and_entries_have_a_line_above(client: LanguageClient, project: Path) -> None:
-    file = project / "mylib" / "derivatives.yaml"
+    file = derivatives(project)
     text, uri = file.read_text(encoding="utf-8"), file.as_uri()
     document = types.TextDocumentIdentifier(uri)
     found = await client.text_document_code_lens_async(types.CodeLensParams(document))
     assert [each.command.title for each in found if each.command] == [
         "not proven as it is | saves self, b: 48 bytes for T(3, 4)"
     ]
-    text = typed(client, uri, text, "grad", "grda", 4)
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    text = await typed(client, uri, text, "grad", "grda", wrong=1)
     (problem,) = client.diagnostics[uri]
     context = types.CodeActionContext(client.diagnostics[uri])
     first, _ = await client.text_document_code_action_async(types.CodeActionParams(document, problem.range, context))
@@ -153,13 +154,12 @@ async def test_mistakes_are_mended_and_entries_have_a_line_above(client: Languag
     assert first.edit is not None
     assert first.edit.changes is not None
     assert [*first.edit.changes[uri]] == [types.TextEdit(problem.range, "grad")]
-    typed(client, uri, text, "grda", "grad", 5)
-    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    await typed(client, uri, text, "grda", "grad", wrong=0)
 
 
 @pytest.mark.asyncio(loop_scope="module")
 async def test_an_argument_is_renamed_in_all_files(client: LanguageClient, project: Path) -> None:
-    file = project / "mylib" / "derivatives.yaml"
+    file = derivatives(project)
     line = next(number for number, line in enumerate(file.read_text().splitlines()) if line.startswith("- name"))
     column = file.read_text().splitlines()[line].index("b=4")
     document, place = types.TextDocumentIdentifier(file.as_uri()), types.Position(line, column)
@@ -176,3 +176,33 @@ async def test_an_argument_is_renamed_in_all_files(client: LanguageClient, proje
         await client.text_document_rename_async(
             types.RenameParams(text_document=document, position=place, new_name="a b")
         )
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_table_that_is_wrong_is_shown(client: LanguageClient, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.gradwright]\nschema_version = 1\npackge = "mylib"\n')
+    file = tmp_path / "native_functions.yaml"
+    document = types.TextDocumentItem(file.as_uri(), "yaml", 1, "[]\n")
+    client.text_document_did_open(types.DidOpenTextDocumentParams(document))
+    await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+    messages = [found.message for found in client.diagnostics[(tmp_path / "pyproject.toml").as_uri()]]
+    assert "unknown key 'packge'\nhint: did you mean 'package'?" in messages
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_file_that_changes_on_disk_is_read_again(client: LanguageClient, project: Path) -> None:
+    file = project / "mylib" / "kernels.py"
+    before = file.read_text(encoding="utf-8")
+    changed = types.DidChangeWatchedFilesParams([types.FileEvent(file.as_uri(), types.FileChangeType.Changed)])
+    try:
+        file.write_text(before.replace("b: float", "c: float"), encoding="utf-8")
+        client.workspace_did_change_watched_files(changed)
+        while not client.diagnostics.get(file.as_uri()):
+            await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        (found,) = client.diagnostics[file.as_uri()]
+        assert found.code == "GW014"
+    finally:
+        file.write_text(before, encoding="utf-8")
+        client.workspace_did_change_watched_files(changed)
+    while client.diagnostics.get(file.as_uri()):
+        await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
