@@ -21,7 +21,7 @@ Along = Callable[[float], Array]
 
 _STEPS = (2.0**-8, 2.0**-12, 2.0**-17)
 # Numbers below get smaller steps, too; beside those above the usual ones are too small.
-_SMALL, LARGE = 2.0**-6, 2.0**36
+_SMALL, _TINY, LARGE = 2.0**-6, 2.0**-20, 2.0**36
 _EPS = float(np.finfo(np.float64).eps)
 _QUICK = 5e-4
 # An error below this part of what is differentiated needs no smaller step.
@@ -86,8 +86,8 @@ def _phases(size: float, count: int = 3) -> list[Sequence[float]]:
     """The steps from a number of some size: those that are tried first, and those for where they do not settle."""
     unit = 2.0 ** round(math.log2(size)) if 0 < size < math.inf else 1.0
     usual, own = _STEPS[:count], [step * unit for step in _STEPS[:count]]
-    if unit < _SMALL:
-        return [own[:2], usual]
+    if unit < _SMALL:  # the usual steps lead far beyond the smallest ones, across kinks and poles
+        return [usual, own] if unit > _TINY else [own]
     if unit > 1:  # over long steps a staircase is a slope
         return [usual, own] if unit < LARGE else [own]
     return [usual]
