@@ -108,12 +108,10 @@ def agree_on_message(
 
     Raises:
         MachineError: what comes is not as `like`.
-        RuntimeError: `dest` or `source` is no rank of the group and not -1.
+        RuntimeError: as `Group.check_message`.
     """
     of = group_of(group)
-    for name, rank in (("dest", dest), ("source", source)):
-        if not -1 <= rank < of.size:
-            raise RuntimeError(f"sendrecv: {name} is {rank}, and group '{group}' has ranks 0 to {of.size - 1}, and -1")
+    of.check_message(dest, source, tag)
     sent, expected = _described(self), _described(like)
     asks, has_tangent = _asks(self), _tangent(self) is not None
     said = f"{int(asks)}{int(has_tangent)}{sent} at {place()}".encode()[:_LONGEST].ljust(_LONGEST)

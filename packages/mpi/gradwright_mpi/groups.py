@@ -36,6 +36,7 @@ class Group:
             MPI.Group.Translate_ranks(comm.Get_group(), None, MPI.COMM_WORLD.Get_group())
         )
         self.begun: Counter[str] = Counter()
+        self._greatest_tag: int = comm.Get_attr(MPI.TAG_UB)
         self._backwards: MPI.Intracomm | None = None
 
     @property
@@ -46,6 +47,23 @@ class Group:
             assert isinstance(backwards, MPI.Intracomm)
             self._backwards = backwards
         return self._backwards
+
+    def check_message(self, dest: int, source: int, tag: int) -> None:
+        """Look at what a rank tells MPI about a message that it sends and one that it receives, in one call.
+
+        Raises:
+            RuntimeError: a rank is not of the group and not -1, or the tag is none; or it sends to itself what it does
+                not receive, and would wait for ever.
+        """
+        for name, rank in (("dest", dest), ("source", source)):
+            if not -1 <= rank < self.size:
+                raise RuntimeError(
+                    f"sendrecv: {name} is {rank}, and group '{self.name}' has ranks 0 to {self.size - 1}, or -1"
+                )
+        if not 0 <= tag <= self._greatest_tag:
+            raise RuntimeError(f"sendrecv: tag is {tag}, and tags are 0 to {self._greatest_tag}")
+        if (dest == self.rank) != (source == self.rank):
+            raise RuntimeError(f"sendrecv: dest is {dest} and source {source}: rank {self.rank} would wait for itself")
 
     def __repr__(self) -> str:
         return f"Group({self.name!r}, rank {self.rank} of {self.size}{', ordered' if self.ordered else ''})"

@@ -149,8 +149,11 @@ def sendrecv(
     group: str,
 ) -> Array:
     of = group_of(group)
+    of.check_message(dest, source, tag)
     self = _contiguous(self)
     out = np.zeros(like.shape, like.dtype)
+    if dest == of.rank and (self.dtype, self.shape) != (out.dtype, out.shape):
+        raise RuntimeError("sendrecv: what a rank sends to itself is not as it expects it")
     requests = [
         of.comm.Irecv(_bytes(out), MPI.PROC_NULL if source < 0 else source, tag),
         of.comm.Isend(_bytes(self), MPI.PROC_NULL if dest < 0 else dest, tag),

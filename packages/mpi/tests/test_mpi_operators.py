@@ -35,6 +35,19 @@ def test_names_of_groups() -> None:
         mpi.register(mpi.group_of("world").comm, "world")
     with pytest.raises(RuntimeError, match="root is 1"):
         mpi.broadcast_from(torch.ones(2), 1)
+    x = torch.ones(2)
+    for words, message in {
+        (0, -1): "would wait for itself",
+        (-1, 0): "would wait for itself",
+        (1, 0): "dest is 1",
+        (0, -2): "source is -2",
+    }.items():
+        with pytest.raises(RuntimeError, match=message):
+            mpi.sendrecv(x, x, *words)
+    with pytest.raises(RuntimeError, match="tag is -1"):
+        mpi.sendrecv(x, x, 0, 0, tag=-1)
+    with pytest.raises(RuntimeError, match=r"not as it expects|expects float32"):
+        mpi.sendrecv(x, torch.ones(3), 0, 0)
     with pytest.raises(ValueError, match="not 'mean'"):
         mpi.allreduce(torch.ones(2), "mean")
     with pytest.raises(RuntimeError, match="2 rows, and group 'world' 1 ranks"):
