@@ -39,6 +39,9 @@ from codegen.version import VERSION
 
 # Seconds without a key before what was typed is analyzed as a whole.
 PAUSE = 0.3
+# Seconds without a key before the garbage of analyses is collected; and after how many of them it is in any case.
+IDLE = 3.0
+_MOST_LEFT = 20
 # How long, in seconds, the analysis runs before the thread that answers gets its turn.
 _TURN = 0.001
 _SEVERITIES = {
@@ -80,6 +83,7 @@ class Session:
         self._condition = threading.Condition()
         self._wanted = 1
         self._done = 0
+        self._left = 0  # analyses of which there is garbage
         threading.Thread(target=self._run, daemon=True).start()
 
     def edit(self, path: Path, text: str | None) -> None:
@@ -104,14 +108,11 @@ class Session:
         before: Analysis | None = None
         while True:
             wanted, texts = self._next()
-            gc.disable()
             try:
                 before = analyze(Project(self.project.paths), texts, before)  # there may be other modules by now
             except Exception:
                 _log.exception("the analysis failed")  # the next text may be another one
-            finally:
-                gc.freeze()  # what was found lives until the next analysis: the collector need not look at it
-                gc.enable()
+            self._left += 1
             with self._condition:
                 self._done = wanted
                 if before is not None:
@@ -120,10 +121,20 @@ class Session:
             if before is not None:
                 self._analyzed(self)
 
+    def _collect(self) -> None:
+        """Free what older analyses left, which holds up all else for up to a second."""
+        if self._left:
+            gc.collect()
+            self._left = 0
+
     def _next(self) -> tuple[int, dict[Path, str]]:
         """Wait for an edit, and for a pause after it."""
+        if self._left >= _MOST_LEFT:
+            self._collect()
         with self._condition:
-            self._condition.wait_for(lambda: self._wanted > self._done)
+            if not self._condition.wait_for(lambda: self._wanted > self._done, IDLE):
+                self._collect()
+                self._condition.wait_for(lambda: self._wanted > self._done)
             while self._done:
                 before = self._wanted
                 self._condition.wait_for(lambda: self._wanted > before, PAUSE)  # noqa: B023, called at once
@@ -390,4 +401,5 @@ def _note(state: State, span: Span, text: str) -> types.DiagnosticRelatedInforma
 def serve(paths: Paths | None = None) -> None:
     """Answer an editor until it goes away."""
     sys.setswitchinterval(_TURN)
+    gc.disable()  # it would go through the trees of a whole YAML at any time: sessions call it when nobody types
     Server(paths).protocol.start_io()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from functools import cache, partial
 
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.formula.typed import SCALAR, formula_type, is_tensor_like, variables
@@ -14,28 +14,21 @@ from codegen.schema.types import OptionalType
 
 
 class EntryFacts:
-    """What the entries of one run say, by the name of their operator."""
+    """What the entries of one run say, by the name of their operator.
+
+    Attributes:
+        entries: the entries.
+        is_differentiable: whether an operator of a name is differentiable in an argument.
+        formulas: the formulas of an operator by argument, with the place of the argument among the formula's names.
+        mentioned: the arguments that formulas of an operator name.
+    """
 
     def __init__(self, entries: Mapping[str, ResolvedEntry]) -> None:
         self.entries = entries
-
-    @functools.cache  # noqa: B019 (both live as long as the run)
-    def is_differentiable(self, name: str) -> bool:
-        """Whether an operator is differentiable in an argument."""
-        # One by one: beside a base, most of its entries are never asked for, and none is bound before it is.
-        formulas = self.entries[name].backward if name in self.entries else ()
-        return any(formula.kind is not FormulaKind.NON_DIFFERENTIABLE for formula in formulas)
-
-    @functools.cache  # noqa: B019
-    def formulas(self, name: str) -> Mapping[str, tuple[ResolvedFormula, int]]:
-        """The formulas of an operator by argument, with the place of the argument among the names of the formula."""
-        entry = self.entries[name]
-        tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(formula_type(a.type))}
-        formulas: dict[str, tuple[ResolvedFormula, int]] = {}
-        for formula in entry.backward:
-            if formula.kind is not FormulaKind.NON_DIFFERENTIABLE:
-                formulas |= {n: (formula, place) for place, n in enumerate(formula.names) if n in tensors}
-        return formulas
+        # Each answer is found once, and kept as long as these entries are.
+        self.is_differentiable: Callable[[str], bool] = cache(partial(_is_differentiable, entries))
+        self.formulas: Callable[[str], Mapping[str, tuple[ResolvedFormula, int]]] = cache(partial(_formulas, entries))
+        self.mentioned: Callable[[str], frozenset[str]] = cache(partial(_mentioned, entries))
 
     def differentiable_arguments(self, name: str) -> AbstractSet[str]:
         """The arguments of an operator that have formulas."""
@@ -52,8 +45,23 @@ class EntryFacts:
                 return argument.name
         return None
 
-    @functools.cache  # noqa: B019
-    def mentioned(self, name: str) -> frozenset[str]:
-        """The arguments that formulas of an operator name."""
-        trees = (formula.tree for formula in self.entries[name].backward if formula.tree is not None)
-        return frozenset(part.name for tree in trees for part in variables(tree))
+
+def _is_differentiable(entries: Mapping[str, ResolvedEntry], name: str) -> bool:
+    # One by one: beside a base, most of its entries are never asked for, and none is bound before it is.
+    formulas = entries[name].backward if name in entries else ()
+    return any(formula.kind is not FormulaKind.NON_DIFFERENTIABLE for formula in formulas)
+
+
+def _formulas(entries: Mapping[str, ResolvedEntry], name: str) -> Mapping[str, tuple[ResolvedFormula, int]]:
+    entry = entries[name]
+    tensors = {a.name for a in entry.function.schema.arguments if is_tensor_like(formula_type(a.type))}
+    formulas: dict[str, tuple[ResolvedFormula, int]] = {}
+    for formula in entry.backward:
+        if formula.kind is not FormulaKind.NON_DIFFERENTIABLE:
+            formulas |= {n: (formula, place) for place, n in enumerate(formula.names) if n in tensors}
+    return formulas
+
+
+def _mentioned(entries: Mapping[str, ResolvedEntry], name: str) -> frozenset[str]:
+    trees = (formula.tree for formula in entries[name].backward if formula.tree is not None)
+    return frozenset(part.name for tree in trees for part in variables(tree))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import weakref
 from pathlib import Path
 from unittest import mock
 
@@ -82,3 +84,12 @@ def test_without_the_extra_the_command_says_what_to_install() -> None:
         finished = codegen("lsp")
     assert finished.returncode == 2
     assert finished.stderr.endswith("hint: pip install 'gradwright[lsp]'\n")
+
+
+def test_an_analysis_that_is_over_is_forgotten(opened: Opened) -> None:
+    assert opened.state.analysis.checked is not None
+    old = weakref.ref(opened.state.analysis.checked.linear)
+    opened.edit("formulas", "scale(grad, self)", "scale(self, grad)")
+    opened.analyze()
+    gc.collect()
+    assert old() is None
