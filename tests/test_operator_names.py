@@ -36,8 +36,6 @@ EXCEPTIONS = {
     "codegen/formula/intrinsics.py: MADE_INTRINSICS": "intrinsics of formulas",
     "codegen/formula/intrinsics.py: SCALAR_INTRINSICS": "intrinsics of formulas",
     "codegen/formula/literals.py: _ESCAPED": "escapes of strings",
-    "codegen/lsp/completion.py: _OF_ARGUMENTS": "keys of the YAML",
-    "codegen/lsp/rename.py: _ANYWHERE": "keys of the YAML",
     "codegen/plan/names.py: WORDS": "functions of Python that generated code calls",
     "codegen/read/keys.py: KEYS": "keys of the YAML",
     "codegen/read/own_keys.py: OwnKeys": "keys of the YAML",

@@ -20,7 +20,7 @@ from codegen.input_files import InputFiles, read_operators
 from codegen.messages import of_proofs
 from codegen.messages.page import NATIVE_FUNCTIONS, PROJECT, Page
 from codegen.messages.pages import PAGES, document, page_text
-from codegen.paths import PythonPart, project_paths
+from codegen.paths import PythonPart, Texts, project_paths
 from codegen.project import read_project
 from codegen.python_source import SourcePart
 from codegen.read.model import DerivativeEntry, NativeFunction
@@ -50,8 +50,8 @@ def shipped(part: PythonPart) -> SourcePart:
 def one_base(monkeypatch: pytest.MonkeyPatch) -> None:
     """The base is read once, and not for each example."""
 
-    def read(part: PythonPart, diagnostics: Diagnostics) -> SourcePart:
-        return shipped(part) if part.path.is_relative_to(ROOT) else SourcePart(part, diagnostics)
+    def read(part: PythonPart, diagnostics: Diagnostics, texts: Texts | None = None) -> SourcePart:
+        return shipped(part) if part.path.is_relative_to(ROOT) else SourcePart(part, diagnostics, texts)
 
     monkeypatch.setattr(input_files, "SourcePart", read)
     monkeypatch.setattr(InputFiles, "operators_of", lambda self, files: base())
@@ -82,7 +82,7 @@ def messages(page: Page, text: str, folder: Path) -> list[Diagnostic]:
                 pipeline.emit(paths, result.plan, target)
         except TargetError as error:
             return error.diagnostics.items
-    reported = [] if result.checked is None else report(result.resolved, result.checked)
+    reported = [] if result.plan is None or result.checked is None else report(result.resolved, result.checked)
     found = result.diagnostics.items or result.findings.items  # findings are shown where there are no errors
     return [*found, *(item for part in reported for item in part.findings)]
 

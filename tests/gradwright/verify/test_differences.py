@@ -19,12 +19,18 @@ FUNCTIONS: dict[str, tuple[Callable[[float], float], Callable[[float], float]]] 
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.parametrize("x", [1e-30, 3e-12, 2.5e-4, 0.31, 1.7, 9.3, 311.7, 54321.3, 7.7e8 + 0.3, 4.4e13, 2.2e30])
+# Steps beyond that are as long as the stairs of a function.
+PLACES = [
+    (name, x)
+    for name in FUNCTIONS
+    for x in (1e-30, 3e-12, 2.5e-4, 0.31, 1.7, 9.3, 311.7, 54321.3, 7.7e8 + 0.3, 4.4e13, 2.2e30)
+    if name != "trunc" or x <= numerical.LARGE
+]
+
+
+@pytest.mark.parametrize(("name", "x"), PLACES)
 def test_an_estimate_is_right_or_has_not_settled(name: str, x: float) -> None:
     function, slope = FUNCTIONS[name]
-    if name == "trunc" and x > numerical.LARGE:
-        pytest.skip("steps as long as that are a slope")
     with np.errstate(all="ignore"):
         found = numerical.derivative(lambda step: np.asarray(function(x + step)), x)
     if found.settled:
