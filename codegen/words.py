@@ -120,8 +120,10 @@ def words_of(kinds: type[Enum]) -> tuple[str, ...]:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 result`, `2 results`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+    """`1 result`, `2 results`, `2 properties`."""
+    if number == 1:
+        return f"{number} {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{number} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)

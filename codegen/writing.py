@@ -85,5 +85,10 @@ def _write_beside(beside: Path, target: Path, data: bytes) -> None:
 def as_item(sample: str) -> str:
     """A sample as an item of a list in YAML, to be pasted below `samples:`."""
     is_plain = bool(sample) and sample[0] not in "[{\"'" and ": " not in sample and " #" not in sample
-    quoted = sample.replace("'", "''")
-    return f"- {sample}" if is_plain else f"- '{quoted}'"
+    return f"- {sample if is_plain else quoted(sample)}"
+
+
+def quoted(text: str) -> str:
+    """A text of one line in YAML, in single quotes."""
+    doubled = text.replace("'", "''")
+    return f"'{doubled}'"

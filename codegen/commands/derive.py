@@ -18,6 +18,7 @@ from codegen.formula import syntax
 from codegen.formula.parser import parse_formula
 from codegen.paths import project_paths
 from codegen.source import ParseError
+from codegen.writing import quoted
 
 _NAME = "expression"  # of the operator that stands for it
 
@@ -46,7 +47,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
             own, root=file.parent, native_functions=file, derivatives=file.with_name("DERIVATIVES"),
             base=(own.native_functions, own.derivatives), package=f"{_NAME}.generated", namespace=_NAME,
         )  # fmt: skip
-        entry = f"- func: {_NAME}({declared}) -> Tensor\n  elementwise: {_quoted(arguments.expression)}\n"
+        entry = f"- func: {_NAME}({declared}) -> Tensor\n  elementwise: {quoted(arguments.expression)}\n"
         if not arguments.complex:
             entry += "  dtypes: real\n"
         if arguments.slope_at is not None:
@@ -79,12 +80,6 @@ def _names_in(expression: str) -> list[str]:
     called = {id(part.function) for part in syntax.walk(tree) if isinstance(part, syntax.Call)}
     names = (part.id for part in syntax.walk(tree) if isinstance(part, syntax.Name) and id(part) not in called)
     return list(dict.fromkeys(names))
-
-
-def _quoted(text: str) -> str:
-    """A text in one line of YAML."""
-    doubled = text.replace("'", "''")
-    return f"'{doubled}'"
 
 
 def _print(title: str, lines: Iterable[str]) -> None:

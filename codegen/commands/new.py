@@ -17,7 +17,7 @@ from codegen.schema.names import python
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType, SchemaKind, base_type
 from codegen.source import Diagnostics, ParseError, SourceFile, Span
-from codegen.writing import replace_texts, text_of
+from codegen.writing import quoted, replace_texts, text_of
 
 _MODULE = '''"""{about}"""
 
@@ -151,7 +151,7 @@ def _sample(schema: FunctionSchema) -> str:
     """The line of a call, in a list of samples."""
     sample = ", ".join(_samples(schema))
     # What begins with a mark of YAML is quoted.
-    return f"  - {sample}" if sample[:1].isalnum() else "  - '" + sample.replace("'", "''") + "'"
+    return f"  - {sample if sample[:1].isalnum() else quoted(sample)}"
 
 
 def _samples(schema: FunctionSchema) -> Iterator[str]:

@@ -24,8 +24,9 @@ from codegen.formula.typed import (
     TypedExpr,
     Variable,
     VariableKind,
-    children,
+    rewrite,
     rewrite_parts,
+    variables,
 )
 
 RESULT, GRADIENT = "result", "grad"
@@ -114,21 +115,15 @@ def _is_step(part: TypedExpr) -> bool:
 
 def _tensors_in(part: TypedExpr) -> Iterator[str]:
     """The Tensors that a step reads, each once."""
-    seen: dict[str, None] = {}
-    waiting = [part]
-    for each in waiting:  # grows while it is walked
-        if isinstance(each, Variable) and each.type == TENSOR:
-            seen[each.name] = None
-        waiting += children(each)
-    return iter(seen)
+    return iter(dict.fromkeys(each.name for each in variables(part) if each.type == TENSOR))
 
 
 def _with_result(gradient: TypedExpr, name: str) -> TypedExpr:
     """The name of a step in the place of its result."""
 
-    def change(part: TypedExpr) -> TypedExpr:
+    def change(part: TypedExpr) -> TypedExpr | None:
         if isinstance(part, Variable) and part.kind is VariableKind.OUTPUT:
             return replace(part, name=name)
-        return rewrite_parts(part, change)
+        return None
 
-    return change(gradient)
+    return rewrite(gradient, change)

@@ -57,6 +57,11 @@ class Analysis:
     proven: Mapping[str, Mapping[str, Any]]
     tags: frozenset[str]
 
+    def not_proven(self, name: str) -> str | None:
+        """What is said of an operator whose rule is not proven as it is; None of another one."""
+        refuted = self.unproven.get(name)
+        return None if refuted is None else "refuted" if refuted else "not proven as it is"
+
     def text(self, path: Path) -> str:
         """What a file said when it was analyzed, which is what it says on disk where it was not open."""
         known = self.sources.get(path)

@@ -145,8 +145,8 @@ def saved_text(node: NodePlan) -> str:
 
 def proven_text(state: State, name: str) -> str:
     """What is proven of an operator, as far as the ledger and the proofs of rules tell."""
-    if name in state.analysis.unproven:
-        return "refuted" if state.analysis.unproven[name] else "not proven as it is"
+    if (doubt := state.analysis.not_proven(name)) is not None:
+        return doubt
     row = state.analysis.proven.get(name)
     if row is None:
         return ""

@@ -60,12 +60,12 @@ def _parts(state: State, name: str) -> Iterator[str]:
 
 def _proven(state: State, name: str) -> str:
     """What is proven, in numbers."""
-    if name in state.analysis.unproven:
-        return "refuted" if state.analysis.unproven[name] else "not proven as it is"
+    if (doubt := state.analysis.not_proven(name)) is not None:
+        return doubt
     row = state.analysis.proven.get(name)
     if row is None:
         return ""
-    text = f"{counted(len(row['proven'].split()), 'property').replace('propertys', 'properties')} proven"
+    text = f"{counted(len(row['proven'].split()), 'property')} proven"
     skipped, conventions = len(row.get("skipped", {})), len(row.get("conventions", {}))
     text += f", {skipped} skipped" if skipped else ""
     return text + (f", {conventions} by convention" if conventions else "")

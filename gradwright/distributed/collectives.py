@@ -76,6 +76,11 @@ def _begun(work: Work, async_op: bool) -> Work | None:
     return None
 
 
+def _written(pending: Pending, tensor: Tensor, async_op: bool) -> Work | None:
+    """The work that writes what comes to a Tensor."""
+    return _begun(Work(pending, lambda came: write(tensor, came)), async_op)
+
+
 def _peer(found: ProcessGroup, given: int | None, in_group: int | None) -> int:
     """A rank in the group, which was told by the rank among all, or in the group."""
     if in_group is not None:
@@ -94,7 +99,7 @@ def all_reduce(tensor: Tensor, op: ReduceOp = ReduceOp.SUM, group: Any = None, a
     if found is None:
         return None
     pending = found.all_reduce(array_of(tensor), op, async_op)
-    return _begun(Work(pending, lambda came: write(tensor, came)), async_op)
+    return _written(pending, tensor, async_op)
 
 
 def reduce(
@@ -110,7 +115,7 @@ def reduce(
     if found is None:
         return None
     pending = found.reduce(array_of(tensor), op, _peer(found, dst, group_dst), async_op)
-    return _begun(Work(pending, lambda came: write(tensor, came)), async_op)
+    return _written(pending, tensor, async_op)
 
 
 def broadcast(
@@ -121,7 +126,7 @@ def broadcast(
     if found is None:
         return None
     pending = found.broadcast(array_of(tensor), _peer(found, src, group_src), async_op)
-    return _begun(Work(pending, lambda came: write(tensor, came)), async_op)
+    return _written(pending, tensor, async_op)
 
 
 def _write_rows(tensors: Sequence[Tensor]) -> Callable[[Array], None]:
@@ -148,7 +153,7 @@ def all_gather_into_tensor(
     if found is None:
         return None
     pending = found.all_gather(array_of(input_tensor), async_op)
-    return _begun(Work(pending, lambda came: write(output_tensor, came)), async_op)
+    return _written(pending, output_tensor, async_op)
 
 
 def gather(
@@ -191,7 +196,7 @@ def scatter(
     _check_list("scatter", "src", scatter_list, found, root)
     rows = np.stack([array_of(each) for each in scatter_list]) if scatter_list else None
     pending = found.scatter(rows, array_of(tensor), root, async_op)
-    return _begun(Work(pending, lambda came: write(tensor, came)), async_op)
+    return _written(pending, tensor, async_op)
 
 
 def reduce_scatter(
@@ -206,7 +211,7 @@ def reduce_scatter(
     if found is None:
         return None
     pending = found.reduce_scatter(np.stack([array_of(each) for each in input_list]), op, async_op)
-    return _begun(Work(pending, lambda came: write(output, came)), async_op)
+    return _written(pending, output, async_op)
 
 
 def _rows(tensor: Tensor, found: ProcessGroup, name: str) -> Array:
@@ -224,7 +229,7 @@ def reduce_scatter_tensor(
     if found is None:
         return None
     pending = found.reduce_scatter(_rows(input, found, "reduce_scatter_tensor"), op, async_op)
-    return _begun(Work(pending, lambda came: write(output, came)), async_op)
+    return _written(pending, output, async_op)
 
 
 def all_to_all(
@@ -260,7 +265,7 @@ def all_to_all_single(
     if len({*(output_split_sizes or ()), *(input_split_sizes or ())}) > 1:
         raise NotImplementedError("all_to_all_single: parts of different sizes")
     pending = found.all_to_all(_rows(input, found, "all_to_all_single"), async_op)
-    return _begun(Work(pending, lambda came: write(output, came)), async_op)
+    return _written(pending, output, async_op)
 
 
 def isend(
