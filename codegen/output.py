@@ -18,7 +18,7 @@ from codegen.paths import ARRAY_API, BATCHING_RULES, SCHEMAS, Paths
 from codegen.words import BUILT_IN_NAMESPACE, CPP, RULES, TARGETS
 from codegen.writing import text_of, write_text
 
-# Beside the output of a package: what is known of the rules that it was made from (`codegen/commands/proofs.py`).
+# Beside the output of a package: what is known of the rules that it was made from (`codegen/proof_outcomes.py`).
 PROOFS = "proofs.txt"
 _OF_EARLIER_VERSIONS = ("refuted.txt",)  # which no manifest listed
 

@@ -25,6 +25,7 @@ from codegen.plan.names import FunctionNames
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import plan_optimizer
 from codegen.plan.plan import Plan, make_plan
+from codegen.proof_outcomes import unproven
 from codegen.read.backends import read_backend
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.rules.checked import Checked
@@ -77,10 +78,15 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
         return Result(read.functions, read.entries, None, diagnostics, Diagnostics())
     sources = read_sources(files, read)
     bound = sources.bind()
-    derived = _derive(bound, sources, checks)
+    derived = _derive(bound, sources)
     checked = _collect(derived, bound, sources)
+    rules: Mapping[str, str] = {}
+    if checks and not is_foreign:
+        rules = _fingerprints(checked, derived, sources)
+        proven = set(rules).difference(unproven(rules, paths))  # of which that says more, and takes no time here
+        derived.known.compare(name for name in derived.elementwise.own_names if name not in proven)
     findings = _check(checked, sources, diagnostics) if checks else Diagnostics()
-    plan = _plan(checked, derived, bound, sources, checks)
+    plan = _plan(checked, derived, bound, sources, rules)
     known = derived.entries, checked, bound.operators
     return Result(derived.functions, sources.entries, plan, diagnostics, findings, *known)
 
@@ -90,7 +96,7 @@ def derive(paths: Paths, texts: Texts | None = None) -> tuple[Derived, Diagnosti
     diagnostics = Diagnostics()
     files = InputFiles(paths, diagnostics, texts)
     sources = read_sources(files, files.read())
-    return _derive(sources.bind(), sources, checks=False), diagnostics
+    return _derive(sources.bind(), sources), diagnostics
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +109,8 @@ class Derived:
     elementwise: ElementwiseTable
 
 
-def _derive(bound: Bound, sources: Sources, checks: bool) -> Derived:
-    """Derive the entries of operators that are expressions over elements.
-
-    `checks`: whether what is written is compared with what would be derived.
-    """
+def _derive(bound: Bound, sources: Sources) -> Derived:
+    """Derive the entries of operators that are expressions over elements."""
     table, composites, diagnostics = bound.own_table, bound.composites, sources.diagnostics
     elementwise = ElementwiseTable(bound.operators, table, composites, diagnostics, bound.functions)
     numbers = Numbers(table, sources.kernels, elementwise, sources.files.paths)
@@ -118,10 +121,7 @@ def _derive(bound: Bound, sources: Sources, checks: bool) -> Derived:
     for expression in elementwise.own():
         name = str(expression.function.name)
         entry = None
-        if name in written:
-            if checks and not sources.is_foreign:
-                known.derivation.check(expression, written[name])
-        elif (entry := known.derived(name)) is not None:
+        if name not in written and (entry := known.derived(name)) is not None:
             entries.append(entry)
         completed[name] = known.derivation.completed(expression, entry)
     functions = [completed.get(str(function.name), function) for function in bound.functions]
@@ -147,23 +147,18 @@ def _check(checked: Checked, sources: Sources, diagnostics: Diagnostics) -> Diag
     return findings if diagnostics else sources.reported(findings)
 
 
-def _plan(checked: Checked, derived: Derived, bound: Bound, sources: Sources, checks: bool) -> Plan | None:
-    """The plan of all operators; None where something is wrong, which is reported."""
+def _plan(checked: Checked, derived: Derived, bound: Bound, sources: Sources, rules: Mapping[str, str]) -> Plan | None:
+    """The plan of all operators, with a word for each rule; None where something is wrong, which is reported."""
     paths, diagnostics = sources.files.paths, sources.files.diagnostics
     backends = tuple(_bind_backends(sources.files, bound.operators))
     # Those of the core; a package brings none.
-    rules = read_update_rules(sources.files.part(paths.update_rules), diagnostics) if paths.package == BASE else ()
+    updates = read_update_rules(sources.files.part(paths.update_rules), diagnostics) if paths.package == BASE else ()
     if diagnostics:
         return None
     names = FunctionNames(function.name for function in sources.base) if sources.base else None
     entries = sources.with_tangents(derived.entries, bound)
     plan = make_plan(checked, entries, bound.formulas, derived.elementwise, paths.package, names)
-    plan = replace(
-        plan,
-        backends=backends,
-        optimizers=tuple(map(plan_optimizer, rules)),
-        rules=_fingerprints(checked, derived, sources) if checks and not sources.is_foreign else {},
-    )
+    plan = replace(plan, backends=backends, optimizers=tuple(map(plan_optimizer, updates)), rules=rules)
     files = [cpp_file(path, paths.shown(path), sources.files.texts) for path in sources.native_files]
     check_table(plan, sources.kernels, sources.composites, sources.helpers, files, sources.is_own, diagnostics)
     return None if diagnostics else plan

@@ -142,11 +142,14 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
             self._begun.pop()
         return self._known[name]
 
+    @property
+    def own_names(self) -> Iterator[str]:
+        """The names of those of the files that are generated."""
+        return (name for name in self._functions if name in self._own)
+
     def own(self) -> Iterator[ResolvedElementwise]:
         """Those of the files that are generated."""
-        for name in self._functions:
-            if name in self._own and (found := self.find(name)) is not None:
-                yield found
+        return (found for name in self.own_names if (found := self.find(name)) is not None)
 
     def _resolve(self, function: NativeFunction, diagnostics: Diagnostics) -> ResolvedElementwise | None:
         formula = function.elementwise

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from codegen import output
+from codegen import output, proof_outcomes
 from codegen.commands import proofs
 from codegen.commands.chosen import add_files, add_json, chosen_paths, refuse_frameworks
 from codegen.commands.process import ERRORS, OK, program
@@ -181,7 +181,7 @@ def _prove(arguments: argparse.Namespace, paths: Paths, targets: Sequence[str], 
     """Prove the rules of what was generated that are not proven as they are."""
     if "python" not in targets or not proofs.wanted(arguments.no_verify, paths):
         return OK
-    names = list(proofs.unproven(rules, paths))
+    names = list(proof_outcomes.unproven(rules, paths))
     if not names:
         return OK
     from codegen.commands.proving import prove_rules

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
-from codegen.commands.proofs import OF_THE_CORE, PROVEN, SHOWN, keep, some
+from codegen.commands.proofs import SHOWN, some
 from codegen.commands.verify import NoProofError, prove, refuted
 from codegen.paths import BASE, Paths
+from codegen.proof_outcomes import OF_THE_CORE, PROVEN, keep
 from codegen.source import Diagnostics, SourceFile, Span
 from codegen.words import counted
 

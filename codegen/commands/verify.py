@@ -18,9 +18,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from codegen import input_files, output
+from codegen import input_files, output, proof_outcomes
 from codegen.codes import Code
-from codegen.commands import proofs
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.commands.others import generated
@@ -124,7 +123,7 @@ def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
         if status != OK:
             return status
     elif arguments.unproven:
-        names = list(proofs.unproven(rules, paths))
+        names = list(proof_outcomes.unproven(rules, paths))
         if not names:
             print("every rule is proven", file=sys.stderr)
     if selection is not None and not names:
@@ -194,7 +193,7 @@ def _carry_out(
     except NoProofError as error:
         return error.status
     if rules and not arguments.deep:  # what is found by chance says nothing of the next run
-        proofs.keep(found["cells"], rules, paths, whole=not arguments.property)
+        proof_outcomes.keep(found["cells"], rules, paths, whole=not arguments.property)
     if of_others and arguments.out is None:
         for failure in (each for cell in found["cells"] for each in cell.get("failures", ())):
             failure["again"] = ""  # what was generated is gone by then

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from codegen.bind.call_targets import OperatorTable
 from codegen.bind.composites import ResolvedComposite
@@ -70,6 +70,16 @@ class KnownEntries(Mapping[str, ResolvedEntry]):
             bound = () if entry is None else resolve_entries([entry], self._table, self._diagnostics)
             self._derived[name] = bound[0] if bound else None
         return self._derived[name]
+
+    def compare(self, names: Iterable[str]) -> None:
+        """Compare the entries of operators that are written with those that would be derived.
+
+        `names`: of operators that are expressions.
+        """
+        for name in names:
+            known = self._elementwise.find(name) if name in self._written else None
+            if known is not None:
+                self.derivation.check(known, self.completed(name))
 
     def __contains__(self, name: object) -> bool:
         return name in self._written or (isinstance(name, str) and self.derived(name) is not None)

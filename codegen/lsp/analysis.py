@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from codegen import pipeline
+from codegen import pipeline, proof_outcomes
 from codegen.bind.call_targets import OperatorTable
 from codegen.commands import proofs
 from codegen.commands.proven import ledger
@@ -110,7 +110,7 @@ def analyze(project: Project, texts: Texts, before: Analysis | None = None) -> A
         operators = {str(operator.name): operator for operator in result.plan.operators}
         helpers = result.plan.helpers
         if proofs.wanted(False, paths):
-            unproven = proofs.unproven(result.plan.rules or {}, paths)
+            unproven = proof_outcomes.unproven(result.plan.rules or {}, paths)
     return Analysis(project, sources, result, checked, operators, helpers, unproven, ledger(paths) or {}, _tags(paths))
 
 

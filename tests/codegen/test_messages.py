@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen import input_files, output, pipeline
+from codegen import input_files, output, pipeline, proof_outcomes
 from codegen.codes import Code
 from codegen.commands import proofs
 from codegen.commands.diagnostics import print_diagnostics
@@ -73,7 +73,7 @@ def messages(page: Page, text: str, folder: Path) -> list[Diagnostic]:
         (package / "__init__.py").write_text("", encoding="utf-8")
         _, proven = prove(paths, ["--quiet"])
         if page.code is Code.NOT_PROVEN:
-            proofs.keep(proven["cells"], result.plan.rules or {}, paths)
+            proof_outcomes.keep(proven["cells"], result.plan.rules or {}, paths)
             return proofs.findings(result, paths).items
         return refuted(proven["cells"], paths).items
     if page.code is Code.NOT_PORTABLE and result.plan is not None:

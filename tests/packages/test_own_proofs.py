@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from codegen.commands import proofs
+from codegen import proof_outcomes
 from codegen.output import stale_files
 from codegen.paths import Paths
 from codegen.project import read_project
@@ -256,32 +256,32 @@ def cells(**statuses: str) -> list[dict[str, str]]:
 
 
 def test_what_is_known_is_known_of_one_rule(project: Project, paths: Paths) -> None:
-    assert proofs.unproven(RULES, paths) == {"a": False, "b": False}
-    proofs.keep(cells(a="proven", b="refuted"), RULES, paths)
-    assert proofs.unproven(RULES, paths) == {"b": True}
-    proofs.keep(cells(b="proven"), RULES, paths)
-    assert proofs.unproven(RULES, paths) == {}
+    assert proof_outcomes.unproven(RULES, paths) == {"a": False, "b": False}
+    proof_outcomes.keep(cells(a="proven", b="refuted"), RULES, paths)
+    assert proof_outcomes.unproven(RULES, paths) == {"b": True}
+    proof_outcomes.keep(cells(b="proven"), RULES, paths)
+    assert proof_outcomes.unproven(RULES, paths) == {}
     changed = {"a": RULES["a"], "b": "3" * 10, "c": "4" * 10}
-    assert proofs.unproven(changed, paths) == {"b": False, "c": False}
-    proofs.keep(cells(c="proven"), changed, paths)
+    assert proof_outcomes.unproven(changed, paths) == {"b": False, "c": False}
+    proof_outcomes.keep(cells(c="proven"), changed, paths)
     assert recorded(project) == ["a 1111111111 proven", "c 4444444444 proven"]  # what was known of b is of no use
 
 
 def test_what_the_core_computes_says_nothing_of_a_rule(paths: Paths) -> None:
     of_the_core = {"operator": "a", "property": "native", "status": "refuted"}
-    proofs.keep([*cells(a="proven"), of_the_core], RULES, paths)
-    assert proofs.unproven(RULES, paths) == {"b": False}
+    proof_outcomes.keep([*cells(a="proven"), of_the_core], RULES, paths)
+    assert proof_outcomes.unproven(RULES, paths) == {"b": False}
 
 
 def test_a_merge_conflict_and_what_is_left_of_other_operators(project: Project, paths: Paths) -> None:
-    proofs.keep(cells(a="proven"), RULES, paths)
+    proof_outcomes.keep(cells(a="proven"), RULES, paths)
     file = project.file("_generated/proofs.txt")
     assert "Commit it" in file.read_text()
     with file.open("a") as lines:
         lines.write("<<<<<<< HEAD\nb 2222222222 proven\n=======\nb 5555555555 refuted\n>>>>>>> other\ngone\n")
-    assert proofs.unproven(RULES, paths) == {}
+    assert proof_outcomes.unproven(RULES, paths) == {}
     file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes().replace(b"\n", b"\r\n"))
-    assert proofs.unproven(RULES, paths) == {}
+    assert proof_outcomes.unproven(RULES, paths) == {}
     assert stale_files([], paths.output) == []
     project.file("_generated/refuted.txt").write_text("gone\n")  # of an earlier version
     assert stale_files([], paths.output) == ["refuted.txt"]
