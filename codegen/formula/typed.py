@@ -53,9 +53,10 @@ def formula_type(type: Type) -> Type:
     """`type` without the difference between symbolic numbers and others, and without list sizes."""
     if isinstance(type, BaseType):
         return _SYMBOLIC.get(type.name, type)
-    if isinstance(type, OptionalType):
-        return OptionalType(formula_type(type.elem))
-    return ListType(formula_type(type.elem))
+    elem = formula_type(type.elem)
+    if elem is type.elem and (isinstance(type, OptionalType) or type.size is None):
+        return type
+    return OptionalType(elem) if isinstance(type, OptionalType) else ListType(elem)
 
 
 def is_tensor_like(type: ValueType) -> bool:

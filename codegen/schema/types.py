@@ -251,11 +251,13 @@ class FunctionSchema:
     returns: tuple[Return, ...]
     name_end: int = field(default=0, compare=False)
     conventional: bool = field(default=True, compare=False)
+    _text: str = field(default="", init=False, repr=False, compare=False)  # each is printed several times
 
     def __hash__(self) -> int:
         return hash(self.name)  # few schemas have the same, and trees of formulas are full of them
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_text", self._printed())
         _check_arguments(self)
         if not self.conventional:
             return
@@ -265,6 +267,9 @@ class FunctionSchema:
             _check_aliases(self)
 
     def __str__(self) -> str:
+        return self._text
+
+    def _printed(self) -> str:
         parts = [str(argument) for argument in self.positional]
         if self.kwarg_only or self.out:
             parts.append("*")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from codegen.formula.typed import is_tensor_like
 from codegen.rules.linear.degree import Degree, Value, varies
@@ -13,8 +13,7 @@ from codegen.signs import Sign
 from codegen.source import Span
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """What an operator is given.  `tensor`: whether it is a Tensor; None where that is unknown."""
 
     degree: Degree
