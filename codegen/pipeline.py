@@ -22,11 +22,15 @@ from codegen.output import manifest_text
 from codegen.paths import ARRAY_API, BASE, BATCHING_RULES, Paths, Texts, project_paths
 from codegen.plan.memory import Array
 from codegen.plan.names import FunctionNames
+from codegen.plan.native import plan_native
+from codegen.plan.native_kernels import Native, NativeKernels
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import plan_optimizer
 from codegen.plan.plan import Plan, make_plan
 from codegen.proof_outcomes import unproven
+from codegen.plan.twins import check_table
 from codegen.read.backends import read_backend
+from codegen.read.kernel_table import cpp_file
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.rules.checked import Checked
 from codegen.rules.kernel_source import KernelSources
@@ -35,8 +39,6 @@ from codegen.rules.linear.holomorphy import Holomorphy
 from codegen.rules.table import check, report
 from codegen.source import Diagnostics
 from codegen.sources import Bound, Sources, read_sources
-from codegen.targets.cpp.table import cpp_file
-from codegen.targets.cpp.twins import check_table
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
@@ -187,7 +189,7 @@ def _bind_backends(files: InputFiles, functions: Sequence[NativeFunction]) -> It
 def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     """The text of every output file of a target, by its path below the target's output folder."""
     files: dict[str, str] = {}
-    made = with_base(made, paths, target)
+    made = for_target(made, paths, target)
     for name in (target, *_BESIDE.get(target, ())):
         files.update(_target(name).emit(made, paths))
     if paths.long_names:
@@ -196,9 +198,16 @@ def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:
     return files
 
 
-def with_base(made: Plan, paths: Paths, target: str) -> Plan:
-    """The plan with that of its base, for a target that needs it."""
-    return made if target == TARGETS[0] or paths.base is None else replace(made, base=_base_plan())
+def for_target(made: Plan, paths: Paths, target: str) -> Plan:
+    """The plan with what a target needs besides: that of its base, and what is native."""
+    if target != TARGETS[0] and paths.base is not None:
+        made = replace(made, base=_base_plan())
+    if target == TARGETS[1]:
+        own = NativeKernels.read(*paths.own_kernels, folder="" if paths.native is None else f"{paths.native.name}/")
+        kernels = Native(NativeKernels.read(*paths.native_kernels), own)
+        base = () if made.base is None else made.base.operators
+        made = replace(made, native=plan_native(made.operators, base, kernels))
+    return made
 
 
 @functools.cache
@@ -217,7 +226,7 @@ def explain(operator: OperatorPlan, shapes: Sequence[tuple[Array, ...]] | None =
 
 def explain_code(operator: OperatorPlan, made: Plan, paths: Paths, target: str) -> str:
     """What a target makes of an operator."""
-    return _target(target).explain(operator, with_base(made, paths, target), paths).strip()
+    return _target(target).explain(operator, for_target(made, paths, target), paths).strip()
 
 
 # What goes into the folder of another target.

@@ -15,7 +15,7 @@ from codegen.commands.process import ERRORS, OK, USAGE
 from codegen.commands.proven import print_proven
 from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.paths import Paths
-from codegen.pipeline import Result, with_base
+from codegen.pipeline import Result, for_target
 from codegen.rules.reach import How, Reach, Reached, made_of_others, with_kernels
 from codegen.words import RULES, did_you_mean
 
@@ -57,7 +57,7 @@ def _print_emitted(result: Result, paths: Paths, missing: bool, as_json: bool) -
     from codegen.targets.rules.target import coverage
 
     assert result.plan is not None
-    _, covered = coverage(with_base(result.plan, paths, RULES), paths)
+    _, covered = coverage(for_target(result.plan, paths, RULES), paths)
     shown = [each for each in covered if each.missing is not None or not missing]
     if as_json:
         rows = [

@@ -92,7 +92,7 @@ def _print_native(plan: Plan, paths: Paths) -> None:
     from codegen import pipeline
     from codegen.targets.cpp import target as cpp
 
-    covered = cpp.coverage(pipeline.with_base(plan, paths, CPP), paths)
+    covered = cpp.coverage(pipeline.for_target(plan, paths, CPP), paths)
     for kind, reasons in (("operator", covered.operators), ("Node", covered.nodes)):
         for name, reason in reasons.items():
             if reason is not None:

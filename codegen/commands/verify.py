@@ -359,7 +359,7 @@ def _place(
 
 def _native_place(function: NativeFunction, paths: Paths) -> Span | None:
     """The kernel of an operator in C++, where a package or the core has one that is written by hand."""
-    from codegen.targets.cpp.table import KERNELS, cpp_file, read_rows
+    from codegen.read.kernel_table import KERNELS, cpp_file, read_rows
 
     names = {str(line.kernel) for line in function.dispatch}
     files = (cpp_file(path, paths.shown(path)) for path in (*paths.own_kernels, *paths.native_kernels))

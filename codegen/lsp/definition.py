@@ -24,9 +24,9 @@ from codegen.lsp.subjects import (
     subject_at,
 )
 from codegen.read.files import read_samples
+from codegen.read.kernel_table import Row, cpp_file, read_rows
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostics, SourceFile, Span, Text
-from codegen.targets.cpp.table import Row, cpp_file, read_rows
 
 # What generated code says of where it is from: a formula with its place, and an operator's signature.
 _PLACE = re.compile(r"[#/]/? (\S+\.yaml):(\d+)  ")

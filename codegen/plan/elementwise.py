@@ -10,6 +10,7 @@ from codegen.bind.substitution import arguments
 from codegen.dispatch_keys import CPU
 from codegen.formula.structure import structure
 from codegen.formula.typed import TENSOR, Conditional, OperatorCall, TypedExpr, Variable
+from codegen.plan.loops import Made, Operand
 from codegen.plan.node import with_names, with_place
 from codegen.python_source import FunctionIndex, Parameter, PythonFunction
 from codegen.read.model import NativeFunction
@@ -17,16 +18,6 @@ from codegen.schema.names import python
 from codegen.source import Text
 
 MODULE = "kernels"  # of the generated package
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What an earlier step made, by its number."""
-
-    step: int
-
-
-Operand = Made | TypedExpr  # an expression is an argument, or a number
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from codegen.formula.typed import (
 )
 from codegen.paths import BASE
 from codegen.plan.names import FunctionNames
+from codegen.plan.native import NativePlan
 from codegen.plan.node import NodePlan, plan_nodes, takes_number
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import OptimizerPlan
@@ -48,6 +49,7 @@ class Plan:
     rules: Mapping[str, str] | None = None  # a word for each operator, another one when its rules change
     left_out: tuple[str, ...] = ()  # what entries that are wrong are of, where the rest is generated without them
     base: Plan | None = None  # of the operators that these come beside, for a target that calls them in other ways
+    native: NativePlan | None = None  # for a target that calls native kernels
 
 
 def make_plan(

@@ -8,7 +8,10 @@ import gc
 from collections.abc import Iterator, Mapping
 
 from codegen.paths import project_paths
-from codegen.pipeline import Result, analyze, emit
+from codegen.pipeline import Result, analyze, emit, for_target
+from codegen.plan.native import NativePlan
+from codegen.plan.plan import Plan
+from codegen.words import CPP
 
 
 @contextlib.contextmanager
@@ -26,6 +29,21 @@ def own_analysis() -> Result:
     """What the pipeline knows before it emits anything. Tests read it, and change nothing."""
     with no_garbage():
         return analyze(project_paths())
+
+
+@functools.cache
+def own_plan() -> Plan:
+    """The plan of all operators, with what is native."""
+    plan = own_analysis().plan
+    assert plan is not None
+    return for_target(plan, project_paths(), CPP)
+
+
+def own_native() -> NativePlan:
+    """What is native of them."""
+    native = own_plan().native
+    assert native is not None
+    return native
 
 
 @functools.cache

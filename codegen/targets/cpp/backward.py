@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 
 from codegen.formula.typed import Intrinsic, TupleType, TypedExpr, Variable, VariableKind, walk
+from codegen.plan.loops import LoopPart
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
 from codegen.plan.sharing import shared_parts
-from codegen.targets.cpp.fusion import FusedFormula, fuse
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
@@ -47,6 +46,7 @@ class Backward:
 
     def __init__(self, node: NodePlan, library: Library, needs: Needs) -> None:
         self.node = node
+        self.native = library.native.nodes[node.class_name]
         self.library = library
         self.needs = needs
         self.parameters = Parameters({"base": "Node*", "grad": "PyObject*", "results": "PyObject**"})
@@ -75,31 +75,24 @@ class Backward:
                 f"Ref {name}", Call(function, [node, quoted(variable.name), f"{node}->saved_{variable.name}"])
             )
             self.out.add(f"if (!{name}) return false;")
-        if self._interleaves:
+        if self.native.takes_turns:
             self.out.add(f"InterleavedFormulas {_INTERLEAVED}({self.parameters.use('grad')});")
-        for gradient in self.node.gradients:
-            self._gradient(gradient)
+        for gradient, parts in zip(self.node.gradients, self.native.parts, strict=True):
+            self._gradient(gradient, parts)
             if gradient.tree is None and len(gradient.edges) == len(self.node.edges):
                 return  # it always raises
-        if self._interleaves:
+        if self.native.takes_turns:
             self.out.add(f"{_INTERLEAVED}.finish();")
         for index, edge in enumerate(self.node.edges):
             self.out.add(f"{self.parameters.use('results')}[{index}] = gradient({_name(edge)});")
         self.out.add("return true;")
-
-    @cached_property
-    def _interleaves(self) -> bool:
-        """Whether several formulas are loops that read the gradient: then these run block by block."""
-        trees = [gradient.tree for gradient in self.node.gradients if len(gradient.edges) == 1]
-        formulas = [fuse(tree, self.library.operators, self.library.kernels) for tree in trees if tree is not None]
-        return sum(formula is not None and formula.gradient >= 0 for formula in formulas) > 1
 
     def _spell(self, variable: Variable) -> str:
         if variable.kind is VariableKind.GRAD:
             return self.parameters.use("grad")
         return f"{cpp(variable.name)}.get()"
 
-    def _gradient(self, gradient: GradientPlan) -> None:
+    def _gradient(self, gradient: GradientPlan, parts: Sequence[LoopPart]) -> None:
         """Statements for one formula, which are not run where none of its edges is there."""
         edges = [self.node.edges[index] for index in gradient.edges]
         self.out.comment(gradient.written)
@@ -109,11 +102,11 @@ class Backward:
         if len(self.node.edges) > len(edges):
             self.out.when([self._has_edge(index) for index in gradient.edges], "{", "||")
             with self.out.block():
-                self._formula(gradient, edges)
+                self._formula(gradient, edges, parts)
         else:
-            self._formula(gradient, edges)
+            self._formula(gradient, edges, parts)
 
-    def _formula(self, gradient: GradientPlan, edges: Sequence[EdgePlan]) -> None:
+    def _formula(self, gradient: GradientPlan, edges: Sequence[EdgePlan], parts: Sequence[LoopPart]) -> None:
         tree = gradient.tree
         if tree is None:
             error = self.needs.name("runtime.graph.recording", "not_implemented_error")
@@ -130,42 +123,17 @@ class Backward:
             self.out.add("if (!mask) return false;")
         assert gradient.text is not None
         place = Place(self.node.class_name, gradient.text, first_line(self.node))
-        loops = Loops("_".join((self.node.class_name, *(edge.name for edge in edges))), self.needs)
-        interleaved = _INTERLEAVED if self._interleaves else None
-        printer = CppPrinter(
-            self.library, self.needs, self._spell, self.out, place, loops=loops, interleaved=interleaved
-        )
+        stem = "_".join((self.node.class_name, *(edge.name for edge in edges)))
+        loops = Loops(stem, self.needs, self.library.native.kernels, parts, _INTERLEAVED, self._has_edge)
+        printer = CppPrinter(self.library, self.needs, self._spell, self.out, place, loops=loops)
         if len(edges) == 1:
-            self._one(gradient, tree, edges[0], printer)
+            printer.assign(_name(edges[0]), tree)
         else:
             together = printer.value(tree)
             self.out.unless(Call("unpack_into", [together, *map(_name, edges)]), "return false;")
         self.tables += loops.tables
         if printer.is_placed:
             self.out.lead_back()
-
-    def _one(self, gradient: GradientPlan, tree: TypedExpr, edge: EdgePlan, printer: CppPrinter) -> None:
-        """The formula of one edge, as a loop where it can be one."""
-        readers = self._later_readers(gradient)
-
-        def donated(formula: FusedFormula) -> str | None:
-            return None if formula.gradient < 0 or readers is None else self._donated(formula, readers)
-
-        printer.assign(_name(edge), tree, donated=donated)
-
-    def _later_readers(self, gradient: GradientPlan) -> set[int] | None:
-        """The edges with which a formula after this one reads the gradient; None if one does with any edges."""
-        gradients = self.node.gradients
-        later = gradients[gradients.index(gradient) + 1 :]
-        readers = [other for other in later if other.tree is not None and _reads(other.tree, VariableKind.GRAD)]
-        if any(len(other.edges) == len(self.node.edges) for other in readers):
-            return None
-        return {index for other in readers for index in other.edges}
-
-    def _donated(self, formula: FusedFormula, readers: Iterable[int]) -> str:
-        """The slot of the gradient, whose memory the loop may take, if none of these edges is there."""
-        asked = " || ".join(self._has_edge(index) for index in sorted(readers))
-        return f"{asked} ? -1 : {formula.gradient}" if asked else str(formula.gradient)
 
 
 def first_line(node: NodePlan) -> int:

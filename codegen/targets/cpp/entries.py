@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import Guard, GuardKind
+from codegen.read.kernel_table import COMPOSITES
 from codegen.schema.names import python
-from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements, function_head, row
-from codegen.targets.cpp.table import COMPOSITES
+from codegen.targets.cpp.text import Library
 from codegen.targets.environment import quoted
 from codegen.words import PromotionKind
 
@@ -88,13 +88,14 @@ class EntryView:
 class Entry(ABC):
     """Writes one entry: `function` is the name of the Python function that it falls back on."""
 
-    def __init__(self, operator: OperatorPlan, function: str, kernels: NativeKernels, needs: Needs) -> None:
+    def __init__(self, operator: OperatorPlan, function: str, library: Library, needs: Needs) -> None:
         self.operator = operator
         self.function = function
-        self.kernels = kernels
+        self.library = library
+        self.native = library.native.computed[operator.name]
         self.needs = needs
         self.out = Statements()
-        self.loops = Loops(f"{function}_formula", needs)
+        self.loops = Loops(f"{function}_formula", needs, library.native.kernels, self.native.parts)
         self.arguments = [cpp(parameter.name) for parameter in operator.python.parameters]
         self.tests = [self._test(guard) for guard in operator.compute.guards]
 
@@ -186,7 +187,7 @@ class CompositeEntry(Entry):
     def lines(self) -> list[str]:
         self._check()
         name = self.operator.compute.implementation.name
-        function = self.needs.native(self.kernels, COMPOSITES, name, len(self.arguments))
+        function = self.needs.native(self.native.kernels, COMPOSITES, name, len(self.arguments))
         self.out.assign("Ref out", Call(function, self.arguments))
         self.leave()
         return self.out.lines

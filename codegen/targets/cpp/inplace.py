@@ -5,14 +5,13 @@ from __future__ import annotations
 from codegen.plan.inplace import InplacePlan
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import FastPathPlan
+from codegen.read.kernel_table import WRITERS
 from codegen.targets.cpp.entries import EntryView
-from codegen.targets.cpp.headers import NativeKernels
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.operators import KernelEntry, Loop, LoopChoice
+from codegen.targets.cpp.operators import CallChoice, Chosen, KernelEntry
 from codegen.targets.cpp.statements import Call
-from codegen.targets.cpp.table import WRITERS
 from codegen.targets.cpp.text import Library
 
 
@@ -20,13 +19,12 @@ def inplace_view(
     operator: OperatorPlan,
     written: InplacePlan,
     node: NodeView | None,
-    kernels: NativeKernels,
     library: Library,
     needs: Needs,
 ) -> EntryView:
     """The entry of the in-place variant; `node` is None where Python records."""
     assert operator.compute.fast_path is not None
-    entry = _InplaceEntry(operator, operator.compute.fast_path, written, node, kernels, library, needs)
+    entry = _InplaceEntry(operator, operator.compute.fast_path, written, node, library, needs)
     return entry.view(f"{operator.python.inplace}, for {operator.schema}")
 
 
@@ -39,12 +37,11 @@ class _InplaceEntry(KernelEntry):
         fast_path: FastPathPlan,
         written: InplacePlan,
         node: NodeView | None,
-        kernels: NativeKernels,
         library: Library,
         needs: Needs,
     ) -> None:
         recorded = node if written.records else None
-        super().__init__(operator, fast_path, written.function, recorded, kernels, library, needs)
+        super().__init__(operator, fast_path, written.function, recorded, library, needs)
         self.written = written
         self.target = cpp(written.target)
 
@@ -83,7 +80,7 @@ class _InplaceEntry(KernelEntry):
         writer = self._writer()
         if writer is None:
             self._overwrite()
-        elif isinstance(writer, LoopChoice):
+        elif isinstance(writer, CallChoice):
             self.out.add("bool written = false;")
             if self.operator.computes_other_dtypes:
                 self.out.add("if (!known) {")
@@ -106,13 +103,13 @@ class _InplaceEntry(KernelEntry):
         self._run_kernel()
         self.out.when(["!result", f"!overwrite({self.target}, result.get())"], self._fall_back(), "||")
 
-    def _writer(self) -> Loop | None:
-        """The call of a loop that writes in place, if there is one."""
-        arguments, name = self.fast_path.kernel.arguments, self.name_in(self.kernels.writers)
-        values = tuple(cpp(argument.name) for argument in arguments)
-        if name is not None:
-            return Call(self.needs.native(self.kernels, WRITERS, name, len(arguments)), values)
-        return self.native_loop("write_")
+    def _writer(self) -> Chosen | None:
+        """The call of what writes in place, if there is something."""
+        name, arguments = self.native.writer, self.fast_path.kernel.arguments
+        if name is None:
+            return None if self.native.loop is None else self._call_of(self.native.loop, "write_")
+        values = [cpp(argument.name) for argument in arguments]
+        return Call(self.needs.native(self.native.kernels, WRITERS, name, len(arguments)), values)
 
     def _record_write(self) -> None:
         if self.node is None:

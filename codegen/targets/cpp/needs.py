@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from codegen.paths import BASE
+from codegen.plan.loops import KernelLoop, Step
 from codegen.plan.names import module_alias
-from codegen.targets.cpp.headers import NativeKernels, NumpyFunction, WrittenFunctor
-from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.table import KERNELS
+from codegen.plan.native_kernels import Native, NativeKernels, NumpyFunction
+from codegen.read.kernel_table import KERNELS
+from codegen.targets.cpp.names import cpp, numpy_functor
 from codegen.targets.literals import literal
 
 
@@ -31,7 +32,7 @@ class Needs:
     headers: set[str] = field(default_factory=set)
     declared: dict[tuple[str, str], int] = field(default_factory=dict)  # namespace and name: how many arguments
     numpy: dict[str, NumpyFunction] = field(default_factory=dict)  # functors of NumPy's functions, by their C++ names
-    written: dict[str, Sequence[str]] = field(default_factory=dict)  # the lines of functors of expressions
+    written: dict[str, KernelLoop] = field(default_factory=dict)  # functors of expressions, by their C++ names
     loops: dict[str, Needs] = field(default_factory=dict)
     parts: dict[str, Needs] = field(default_factory=dict)
 
@@ -76,54 +77,42 @@ class Needs:
             self.headers.add(header)
         elif namespace == KERNELS and name in kernels.numpy:
             functor = kernels.numpy[name]
-            self.numpy[functor.name] = functor
-            return f"{namespace}::{functor.name}"
-        elif namespace == KERNELS and isinstance(written := kernels.written.get(name), WrittenFunctor):
-            return self.written_functor(kernels, written)
+            self.numpy[numpy_functor(functor)] = functor
+            return f"{namespace}::{numpy_functor(functor)}"
+        elif namespace == KERNELS and isinstance(loop := kernels.expressions.get(name), KernelLoop):
+            return self._functor(kernels, loop)
         else:
             self.declared[namespace, name] = count
         return f"{namespace}::{name}"
 
-    def loop(self, kernels: NativeKernels, name: str, count: int) -> str:
-        """A functor, for the templates that call its loops."""
+    def part(self, kernels: Native, step: Step) -> str:
+        """The functor of a step, for the table of a formula."""
         definition = Needs(self.package)
-        functor = definition.native(kernels, KERNELS, name, count)
-        self.loops[f"struct {functor}"] = definition
-        return functor
-
-    def part(self, kernels: NativeKernels, name: str, count: int) -> str:
-        """A functor, for the table of a formula."""
-        definition = Needs(self.package)
-        functor = f"struct {definition.native(kernels, KERNELS, name, count)}"
+        count = len(step.operands)
+        functor = f"struct {definition.native(kernels.of(step.kernel.module), KERNELS, step.kernel.name, count)}"
         self.parts[functor] = definition
         return functor
 
-    def written_loop(self, kernels: NativeKernels, functor: WrittenFunctor, with_complex: bool) -> str:
-        """A functor that the generator writes, and that of complex numbers, for the templates that call its loops."""
+    def loop(self, kernels: NativeKernels, loop: KernelLoop, with_complex: bool) -> str:
+        """The functor of a loop, perhaps with that of complex numbers, for the templates that call its loops."""
         definition = Needs(self.package)
-        if with_complex and functor.of_complex is not None:
-            name = definition.with_complex(kernels, functor, functor.of_complex)
-            self.loops[name] = definition
-        else:
-            name = definition.written_functor(kernels, functor)
+        name = definition._functor(kernels, loop)
+        if not with_complex or loop.of_complex is None:
             self.loops[f"struct {name}"] = definition
-        return name
+            return name
+        definition._functor(kernels, loop.of_complex)
+        both = cpp(f"{loop.of_complex.name.removesuffix('_complex')}_with_complex")
+        definition.written[both] = loop  # it sorts behind the two that it is made of
+        self.loops[f"{KERNELS}::{both}"] = definition
+        return f"{KERNELS}::{both}"
 
-    def written_functor(self, kernels: NativeKernels, functor: WrittenFunctor) -> str:
-        """A functor that the generator writes."""
-        for used in functor.uses:
-            self.native(kernels, KERNELS, used, 0)
-        if functor.lines:
-            self.written.setdefault(functor.name, functor.lines)
-        return f"{KERNELS}::{functor.name}"
-
-    def with_complex(self, kernels: NativeKernels, real: WrittenFunctor, other: WrittenFunctor) -> str:
-        """One name for a functor that the generator writes and for that of complex numbers. It sorts behind theirs."""
-        self.written_functor(kernels, real)
-        self.written_functor(kernels, other)
-        name = other.name.removesuffix("complex_") + "with_complex_"
-        self.written[name] = [f"using {name} = WithComplex<{real.name}, {other.name}>;"]
-        return f"{KERNELS}::{name}"
+    def _functor(self, kernels: NativeKernels, loop: KernelLoop) -> str:
+        if loop.is_by_hand:
+            return self.native(kernels, KERNELS, loop.name, len(loop.parameters))
+        for step in loop.loop.steps:
+            self.native(kernels, KERNELS, step.kernel.name, 0)
+        self.written.setdefault(cpp(loop.name), loop)
+        return f"{KERNELS}::{cpp(loop.name)}"
 
     def update(self, other: Needs) -> None:
         """Take over what another one needs."""

@@ -17,9 +17,6 @@ from codegen.targets.cpp.statements import Call, Statements, function_head, row
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.environment import quoted
 
-# How many inputs a Node of the core has room for; the build checks that it is the same there.
-MOST_EDGES = 16
-
 # The types of the slots of what is saved.
 _SLOTS = {
     SavedKind.TENSOR: "SavedInput", SavedKind.OPTIONAL: "SavedInput", SavedKind.RESULT: "SavedResult",
@@ -46,23 +43,6 @@ class NodeView:
     slots: tuple[str, ...]  # the table of what it saves
     table: tuple[str, ...]  # the NodeClass
     arguments: tuple[str, ...]  # of record, after the result: parameter names of the operator
-
-
-def why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
-    """Why a Node is left to Python for other reasons than its formulas; None if it is not."""
-    if node.dynamic:
-        return "its results are a list"
-    if not node.single:
-        return "it has several outputs"
-    if any(edge.is_list for edge in node.edges):
-        return "one of its inputs is a list"
-    if any(variable.kind is SavedKind.LIST for variable in node.saved):
-        return "it saves a list"
-    if len(node.edges) > MOST_EDGES:
-        return "it has too many inputs"
-    if operator.compute.fast_path is None or operator.autograd.node is not node:
-        return "only the general path records it"
-    return None
 
 
 def node_view(operator: OperatorPlan, node: NodePlan, library: Library, needs: Needs) -> NodeView:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import TypedExpr
+from codegen.plan.loops import KernelLoop, KernelLoops
 from codegen.plan.operator import CompositePlan, OperatorPlan
 from codegen.plan.steps import (
     LISTS,
@@ -17,69 +18,37 @@ from codegen.plan.steps import (
     HistoryKind,
     ResultKind,
 )
+from codegen.read.kernel_table import KERNELS
 from codegen.targets.cpp.entries import CompositeEntry, Entry, EntryView
-from codegen.targets.cpp.headers import (
-    NO_KERNELS,
-    Functions,
-    Native,
-    NativeKernels,
-    Written,
-    WrittenFunctor,
-)
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
 from codegen.targets.cpp.statements import Call
-from codegen.targets.cpp.table import KERNELS
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.words import LayoutKind
 
 
-def kernels_of(operator: OperatorPlan, native: Native) -> NativeKernels:
-    """Those among which the operator's may be."""
-    return native.of(operator.compute.implementation.module) if operator.compute.implementations else NO_KERNELS
-
-
-def has_entry(operator: OperatorPlan, kernels: NativeKernels) -> bool:
-    """Whether an operator has a fast path, or a composite function in C++."""
-    return operator.compute.fast_path is not None or is_composite(operator, kernels)
-
-
-def is_composite(operator: OperatorPlan, kernels: NativeKernels) -> bool:
-    """Whether the function that an operator is traced through is written in C++, too."""
-    if operator.compute.traced is None or not operator.compute.traced.guards or operator.compute.composite is not None:
-        return False
-    return kernels.composites.get(operator.compute.implementation.name) == len(operator.python.parameters)
-
-
-def entry_view(
-    operator: OperatorPlan, node: NodeView | None, kernels: NativeKernels, library: Library, needs: Needs
-) -> EntryView:
+def entry_view(operator: OperatorPlan, node: NodeView | None, library: Library, needs: Needs) -> EntryView:
     """The entry of an operator; `node` is None where Python records.
 
     Raises:
         UnprintableError: it is a formula that needs something that C++ leaves to Python.
     """
     if operator.compute.composite is not None:
-        return FormulaEntry(operator, operator.compute.composite, kernels, library, needs).view(str(operator.schema))
+        return FormulaEntry(operator, operator.compute.composite, library, needs).view(str(operator.schema))
     if operator.compute.fast_path is not None:
-        entry = KernelEntry(
-            operator, operator.compute.fast_path, operator.python.function, node, kernels, library, needs
-        )
+        entry = KernelEntry(operator, operator.compute.fast_path, operator.python.function, node, library, needs)
         return entry.view(str(operator.schema))
     assert operator.compute.traced is not None
-    return CompositeEntry(operator, operator.python.function, kernels, needs).view(str(operator.schema))
+    return CompositeEntry(operator, operator.python.function, library, needs).view(str(operator.schema))
 
 
 class FormulaEntry(Entry):
     """Writes the entry of an operator that is a formula over others."""
 
-    def __init__(
-        self, operator: OperatorPlan, composite: CompositePlan, kernels: NativeKernels, library: Library, needs: Needs
-    ) -> None:
-        super().__init__(operator, operator.python.function, kernels, needs)
+    def __init__(self, operator: OperatorPlan, composite: CompositePlan, library: Library, needs: Needs) -> None:
+        super().__init__(operator, operator.python.function, library, needs)
         self.composite = composite
-        self.library = library
 
     def lines(self) -> list[str]:
         self._check()
@@ -126,15 +95,15 @@ _WATCHED: Mapping[Asked, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LoopChoice:
-    """Two loops, between which a number chooses; None where there is none."""
+class CallChoice:
+    """Two calls, between which a number chooses; None where there is none."""
 
     test: TypedExpr
-    then: Loop | None
-    orelse: Loop | None
+    then: Chosen | None
+    orelse: Chosen | None
 
 
-Loop = Call | LoopChoice
+Chosen = Call | CallChoice
 
 _LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers
 
@@ -154,12 +123,10 @@ class KernelEntry(Entry):
         fast_path: FastPathPlan,
         function: str,
         node: NodeView | None,
-        kernels: NativeKernels,
         library: Library,
         needs: Needs,
     ) -> None:
-        super().__init__(operator, function, kernels, needs)
-        self.library = library
+        super().__init__(operator, function, library, needs)
         self.fast_path = fast_path
         self.node = node
         self.printer = CppPrinter(library, needs, lambda v: cpp(v.name), self.out, failure="return Ref();")
@@ -187,12 +154,12 @@ class KernelEntry(Entry):
     def _require(self) -> None:
         """Leave it to Python to refuse arguments for which there is a loop; other kernels see for themselves."""
         expression = self.operator.compute.elementwise
-        requirements = () if expression is None or self.native_loop() is None else expression.requirements
+        requirements = () if expression is None or self.native.loop is None else expression.requirements
         for requirement in requirements:
             self.out.when([f"!{self.printer.test(requirement.condition).bracketed}"], self._fall_back())
 
     def _out(self) -> str:
-        return super()._out() if self.operator.compute.exclusive or self.native_loop() is None else "Out::kDirect"
+        return super()._out() if self.operator.compute.exclusive or self.native.loop is None else "Out::kDirect"
 
     # -- the kernel
 
@@ -205,7 +172,7 @@ class KernelEntry(Entry):
         parts = [_PASSED.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
         kernel = self.needs.operators(f"{self.operator.python.function}_kernel")
         run = "run_for_array" if self.fast_path.results.kind is ResultKind.ARRAY else "run"
-        native = self.native_kernel()
+        native = self._native_kernel()
         in_python = Call(run, [kernel, *parts])
         if native is None:
             self._make_lists(lists)
@@ -237,7 +204,7 @@ class KernelEntry(Entry):
         else:
             self.out.assign("Ref result", call)
 
-    def _choose(self, target: str, choice: LoopChoice) -> None:
+    def _choose(self, target: str, choice: CallChoice) -> None:
         """Give the target the result of the loop that is chosen, if there is one."""
         sides = [(side, test) for test, side in ((True, choice.then), (False, choice.orelse)) if side is not None]
         test = self.printer.test(choice.test)
@@ -249,50 +216,22 @@ class KernelEntry(Entry):
                 else:
                     self._choose(target, side)
 
-    def native_kernel(self) -> Loop | None:
+    def _native_kernel(self) -> Chosen | None:
         """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-        arguments, name = self.fast_path.kernel.arguments, self.name_in(self.kernels.functions)
-        values = tuple(_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments)
-        if name is not None:
-            return Call(self.needs.native(self.kernels, KERNELS, name, len(arguments)), values)
-        return None if len(self.operator.schema.returns) > 1 else self.native_loop()
+        function, arguments = self.native.function, self.fast_path.kernel.arguments
+        if function is None:
+            return None if self.native.loop is None else self._call_of(self.native.loop, "")
+        values = [_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
+        return Call(self.needs.native(self.native.kernels, KERNELS, function, len(arguments)), values)
 
-    def name_in(self, functions: Functions) -> str | None:
-        """The name of the function of these that computes the operator. The kernel of an expression has the name of the
-        operator where one computes it in a faster way, or chooses between two ways.
-        """
-        names = [self.operator.compute.implementation.name]
-        if self.operator.compute.elementwise is not None:
-            names.insert(0, self.operator.name.base)
-        count = len(self.fast_path.kernel.arguments)
-        return next((name for name in names if functions.get(name) == count), None)
-
-    def native_loop(self, start: str = "") -> Loop | None:
-        """The loop over the arguments that a template makes of a functor; Tensors come first, then numbers.
-
-        Args:
-            start: what the names of these templates begin with.
-        """
-        name, arguments = self.operator.compute.implementation.name, self.fast_path.kernel.arguments
-        written = self.kernels.written.get(name)
-        if written is not None:
-            return self._loop_of(written, start)
-        asked = [argument.asked for argument in arguments]
-        tensors = asked.count(Asked.TENSOR)
-        if self.kernels.functors.get(name) != len(arguments):
-            return None
-        if not tensors or asked != [Asked.TENSOR] * tensors + [Asked.NUMBER] * (len(asked) - tensors):
-            return None
-        functor = self.needs.loop(self.kernels, name, len(arguments))
-        return _loop(start, functor, tensors, [argument.name for argument in arguments])
-
-    def _loop_of(self, written: Written, start: str) -> Loop | None:
-        if isinstance(written, WrittenFunctor):
+    def _call_of(self, loops: KernelLoops, start: str) -> Chosen:
+        """The call of loops by a template whose name begins with `start`."""
+        if isinstance(loops, KernelLoop):
             # What is in blocks does not write in place.
-            functor = self.needs.written_loop(self.kernels, written, with_complex=not start)
-            return _loop(start, functor, written.tensors, written.parameters)
-        then, orelse = (None if side is None else self._loop_of(side, start) for side in (written.then, written.orelse))
-        return LoopChoice(written.test, then, orelse)
+            functor = self.needs.loop(self.native.kernels, loops, with_complex=not start)
+            return _loop(start, functor, len(loops.loop.tensors), loops.parameters)
+        sides = (None if side is None else self._call_of(side, start) for side in (loops.then, loops.orelse))
+        return CallChoice(loops.test, *sides)
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""

@@ -9,30 +9,32 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jinja2 import Environment
 
 from codegen.paths import BASE, PLACES, Paths
+from codegen.plan.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
 from codegen.plan.kinds import OperatorKind
+from codegen.plan.loops import KernelLoop
+from codegen.plan.native import MOST_EDGES, NativePlan
+from codegen.plan.native_kernels import Native, Takes
 from codegen.plan.node import shown_yaml
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
+from codegen.read.kernel_table import KERNELS, WRITERS
 from codegen.targets.cpp.backward import first_line
 from codegen.targets.cpp.entries import EntryView
-from codegen.targets.cpp.functors import with_expressions
-from codegen.targets.cpp.fusion import MOST_SLOTS, MOST_STEPS, MOST_TEMPORARIES
-from codegen.targets.cpp.headers import Native, NativeKernels
+from codegen.targets.cpp.functors import functor_lines, is_functor_of
 from codegen.targets.cpp.inplace import inplace_view
 from codegen.targets.cpp.loops import FORMULAS, LoopTable
 from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.nodes import MOST_EDGES, NodeView, node_view, why_python
-from codegen.targets.cpp.operators import entry_view, has_entry, kernels_of
+from codegen.targets.cpp.nodes import NodeView, node_view
+from codegen.targets.cpp.operators import entry_view
 from codegen.targets.cpp.optimizers import optimizer_view
 from codegen.targets.cpp.packets import number_slots, packet_rows, sign_rows
 from codegen.targets.cpp.statements import function_head, row
-from codegen.targets.cpp.table import KERNELS, WRITERS
 from codegen.targets.cpp.text import Library, UnprintableError, node_place
 from codegen.targets.cpp.writer import Writer
 from codegen.targets.environment import environment, quoted
@@ -97,7 +99,8 @@ class Coverage:
 def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The generated files: path below the output folder of this target, and text."""
     env = environment(paths.templates, name)
-    shards, _ = _plan_shards(plan, paths)
+    shards, _ = _write_shards(plan, paths.package)
+    kernels = _native(plan).kernels
     extends = paths.package != BASE
     common = {
         "extends": extends,
@@ -105,9 +108,10 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
         "folder": paths.for_target(name).output.relative_to(paths.root).as_posix() if extends else FOLDER,
     }
     for number, shard in enumerate(shards):
-        yield f"shard_{number:02}.cpp", _shard_text(shard, f"{number:02}", env, common)
+        yield f"shard_{number:02}.cpp", _shard_text(shard, kernels, f"{number:02}", env, common)
     for number, loops in enumerate(_loop_files(shards, paths.package)):
-        yield f"loops_{number:02}.cpp", env.get_template("loops.cpp.j2").render(**_loop_values(loops), **common)
+        values = {**_loop_values(loops, kernels), **common}
+        yield f"loops_{number:02}.cpp", env.get_template("loops.cpp.j2").render(values)
     native = {entry.function for shard in shards for entry in shard.entries}
     yield (
         "packets.cpp",
@@ -146,12 +150,12 @@ def _places(plan: Plan) -> str:
 
 def coverage(plan: Plan, paths: Paths) -> Coverage:
     """What of a plan is native."""
-    return _plan_shards(plan, paths)[1]
+    return _write_shards(plan, paths.package)[1]
 
 
 def explain(operator: OperatorPlan, plan: Plan, paths: Paths) -> str:
     """The C++ of one operator: its Node and its entry; why there is none where there is none."""
-    shards, coverage = _plan_shards(plan, paths)
+    shards, coverage = _write_shards(plan, paths.package)
     shard = shards[shard_of(operator, len(shards))]
     writer = Writer(environment(paths.templates, name))
     for node in operator.autograd.nodes:
@@ -177,21 +181,22 @@ def shard_of(operator: OperatorPlan, count: int = SHARDS) -> int:
     return zlib.crc32(operator.name.base.encode()) % count
 
 
-def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
-    every = (*(plan.base.operators if plan.base is not None else ()), *plan.operators)
-    own = NativeKernels.read(*paths.own_kernels, folder=f"{paths.native.name}/" if paths.native is not None else "")
-    native = with_expressions(Native(NativeKernels.read(*paths.native_kernels), own).with_numpy(every), every)
+def _native(plan: Plan) -> NativePlan:
+    assert plan.native is not None, "the plan says what is native"
+    return plan.native
+
+
+def _write_shards(plan: Plan, package: str) -> tuple[Sequence[Shard], Coverage]:
+    native = _native(plan)
     coverage = Coverage()
-    count = 1 if paths.package != BASE and len(plan.operators) <= FEW else SHARDS
-    shards = [Shard(Needs(paths.package)) for _ in range(count)]
-    operators = {operator.name: operator for operator in every}
-    entries = frozenset(each.python.function for each in every if has_entry(each, kernels_of(each, native)))
-    library = Library(plan.functions, operators, entries, native)
-    library = replace(library, entries=entries.union(_formulas(every, native, library)))
+    count = 1 if package != BASE and len(plan.operators) <= FEW else SHARDS
+    shards = [Shard(Needs(package)) for _ in range(count)]
+    library = Library(plan.functions, native, frozenset(_entries(native)))
+    library = replace(library, entries=library.entries.union(_formulas(native, library)))
     for operator in plan.operators:
         shard = shards[shard_of(operator, count)]
         for node in operator.autograd.nodes:
-            reason = why_python(operator, node)
+            reason = native.nodes[node.class_name].reason
             if reason is None:
                 try:
                     shard.nodes[operator.python.function] = node_view(operator, node, library, shard.needs)
@@ -201,13 +206,10 @@ def _plan_shards(plan: Plan, paths: Paths) -> tuple[Sequence[Shard], Coverage]:
             if reason is not None:
                 shard.left_to_python.append((node.class_name, reason))
         if operator.python.function in library.entries:
-            kernels = kernels_of(operator, native)
             recorded = shard.nodes.get(operator.python.function)
-            shard.entries.append(entry_view(operator, recorded, kernels, library, shard.needs))
+            shard.entries.append(entry_view(operator, recorded, library, shard.needs))
             if operator.compute.written is not None:
-                shard.entries.append(
-                    inplace_view(operator, operator.compute.written, recorded, kernels, library, shard.needs)
-                )
+                shard.entries.append(inplace_view(operator, operator.compute.written, recorded, library, shard.needs))
         reason = coverage.operators[str(operator.name)] = _why_no_entry(operator, library)
         if reason is not None:
             shard.left_to_python.append((str(operator.name), reason))
@@ -231,12 +233,19 @@ def _loop_files(shards: Sequence[Shard], package: str) -> Sequence[LoopFile]:
     return files
 
 
-def _formulas(operators: Iterable[OperatorPlan], native: Native, library: Library) -> Iterator[str]:
+def _entries(native: NativePlan) -> Iterator[str]:
+    """The operators with a fast path, or a composite function in C++."""
+    for name, operator in native.operators.items():
+        if operator.compute.fast_path is not None or native.computed[name].is_composite:
+            yield operator.python.function
+
+
+def _formulas(native: NativePlan, library: Library) -> Iterator[str]:
     """The operators that are formulas, where C++ can say them."""
-    for operator in operators:
+    for operator in native.operators.values():
         if operator.compute.composite is not None and not operator.compute.composite.lists and operator.compute.guards:
             try:
-                entry_view(operator, None, kernels_of(operator, native), library, Needs())
+                entry_view(operator, None, library, Needs())
             except UnprintableError:
                 continue
             yield operator.python.function
@@ -252,9 +261,9 @@ def _why_no_entry(operator: OperatorPlan, library: Library) -> str | None:
     return "its arguments take the general path"
 
 
-def _shard_text(shard: Shard, number: str, env: Environment, common: Mapping[str, object]) -> str:
+def _shard_text(shard: Shard, kernels: Native, number: str, env: Environment, common: Mapping[str, object]) -> str:
     writer = Writer(env, f"{common['folder']}/shard_{number}.cpp")
-    values = {"number": number, **_values(shard), **common}
+    values = {"number": number, **_values(shard, kernels), **common}
     writer.template("shard_start.cpp.j2", values)
     for node in shard.nodes.values():
         writer.after_blank().node(node)
@@ -262,14 +271,14 @@ def _shard_text(shard: Shard, number: str, env: Environment, common: Mapping[str
     return str(writer)
 
 
-def _values(shard: Shard) -> Mapping[str, object]:
+def _values(shard: Shard, kernels: Native) -> Mapping[str, object]:
     names = sorted(shard.needs.names.items())
     return {
         "nodes": shard.nodes,
         "entries": shard.entries,
         "left_to_python": [(quoted(name), quoted(reason)) for name, reason in shard.left_to_python],
         "headers": sorted(shard.needs.headers | _HEADERS),
-        "declared": _declared(shard.needs, _elsewhere(shard)),
+        "declared": _declared(shard.needs, kernels, _elsewhere(shard, kernels)),
         "loops": sorted(shard.needs.loops),
         "called": _called(shard),
         "names": [
@@ -283,10 +292,10 @@ def _values(shard: Shard) -> Mapping[str, object]:
     }
 
 
-def _loop_values(file: LoopFile) -> Mapping[str, object]:
+def _loop_values(file: LoopFile, kernels: Native) -> Mapping[str, object]:
     return {
         "headers": sorted({*file.needs.headers, "formulas.hpp"}),
-        "declared": _declared(file.needs),
+        "declared": _declared(file.needs, kernels),
         "called": sorted(file.called),
         "functors": sorted(file.functors),
         "formulas": FORMULAS,
@@ -299,31 +308,40 @@ _WORDS = ("formulas", "other_dtypes", "inplace", "intrinsics", "kernels", "layou
 _HEADERS = frozenset(f"{name}.hpp" for name in _WORDS)
 
 
-def _elsewhere(shard: Shard) -> dict[str, list[list[str]]]:
+def _elsewhere(shard: Shard, kernels: Native) -> dict[str, list[list[str]]]:
     """What the files of loops define: functors, by names alone, and tables."""
-    written: dict[str, Sequence[str]] = {}
+    written: dict[str, KernelLoop] = {}
     names: set[str] = set()
     for definition in shard.needs.loops.values():
         written |= definition.written
         names |= definition.numpy.keys()
     start = f"struct {KERNELS}::"
     names |= {functor.removeprefix(start) for functor in shard.needs.loops if functor.startswith(start)}
-    aliases = {name for name, (first, *_) in written.items() if first.startswith("using ")}
-    functors = [[f"struct {name};"] for name in sorted((names | written.keys()) - aliases)]
+    names |= {name for name, loop in written.items() if is_functor_of(name, loop)}
+    aliases = sorted(written.keys() - names)
     return {
-        KERNELS: [*functors, *(list(written[name]) for name in sorted(aliases))],
+        KERNELS: [
+            *([f"struct {name};"] for name in sorted(names)),
+            *(functor_lines(name, written[name], kernels) for name in aliases),
+        ],
         FORMULAS: [[f"extern const FormulaTable {table.name};"] for table in shard.tables()],
     }
 
 
-def _declared(needs: Needs, found: dict[str, list[list[str]]] | None = None) -> list[tuple[str, list[list[str]]]]:
+_TAKES = {Takes.ALL: "kAll", Takes.NUMBERS: "kNumbers", Takes.INEXACT: "kFloatsAndComplex"}
+
+
+def _declared(
+    needs: Needs, kernels: Native, found: dict[str, list[list[str]]] | None = None
+) -> list[tuple[str, list[list[str]]]]:
     """What stands in no header, by its namespace: functors of NumPy's functions, and functions."""
     found = {} if found is None else found
     for name, kernel in sorted(needs.numpy.items()):
-        parts = f"{quoted(kernel.ufunc)}, {kernel.operands}, takes::{kernel.takes}"
+        parts = f"{quoted(kernel.ufunc)}, {kernel.operands}, takes::{_TAKES[kernel.takes]}"
         lines = [f"struct {name} {{", f"  static inline Ufunc ufunc{{{parts}}};", "};"]
         found.setdefault(KERNELS, []).append(lines)
-    found.setdefault(KERNELS, []).extend(list(lines) for _, lines in sorted(needs.written.items()))
+    functors = (functor_lines(name, loop, kernels) for name, loop in sorted(needs.written.items()))
+    found.setdefault(KERNELS, []).extend(functors)
     for (namespace, function), count in sorted(needs.declared.items()):
         result = "bool" if namespace == WRITERS else "Ref"
         found.setdefault(namespace, []).append([_declaration(function, count, result)])

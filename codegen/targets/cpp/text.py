@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from codegen.formula.meaning import Meaning
@@ -26,18 +26,16 @@ from codegen.formula.typed import (
     VariableKind,
 )
 from codegen.plan.names import FunctionNames
+from codegen.plan.native import NativePlan
 from codegen.plan.node import shown_yaml
-from codegen.plan.operator import OperatorPlan, ParameterPlan
+from codegen.plan.operator import ParameterPlan
+from codegen.read.kernel_table import HELPERS
 from codegen.schema.names import python
-from codegen.schema.types import OperatorName
 from codegen.source import Text
-from codegen.targets.cpp.fusion import FusedFormula, fuse
-from codegen.targets.cpp.headers import Native
 from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
 from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
-from codegen.targets.cpp.table import HELPERS
 from codegen.targets.literals import default_value
 
 _NUMBERS = {"+": "plus", "-": "minus", "*": "times", "/": "divided", "%": "modulo"}
@@ -50,12 +48,11 @@ class UnprintableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The operators of a plan and of its base, and which of them have a native entry."""
+    """What there is to call: the functions of operators, what is native, and which functions have a native entry."""
 
     functions: FunctionNames
-    operators: Mapping[OperatorName, OperatorPlan]
+    native: NativePlan
     entries: frozenset[str]
-    kernels: Native
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +88,6 @@ class Test:
         return f"({self.text})" if self.is_compound else self.text
 
 
-# The slot of the gradient whose memory a formula may take, as C++; None where it may not.
-Donated = Callable[[FusedFormula], str | None]
-
-
 class CppPrinter:
     """Prints typed trees as statements.
 
@@ -105,8 +98,7 @@ class CppPrinter:
         out: where statements go.
         place: where the formula stands, for `#line`.
         failure: the statement that gives up when an exception is set.
-        loops: collects what runs as one loop while nothing is recorded; None: all is a row of statements.
-        interleaved: the variable of the formulas that run block by block, if there are such.
+        loops: what runs as one loop while nothing is recorded; None: all is a row of statements.
     """
 
     def __init__(
@@ -118,7 +110,6 @@ class CppPrinter:
         place: Place | None = None,
         failure: str = "return false;",
         loops: Loops | None = None,
-        interleaved: str | None = None,
     ) -> None:
         self.library = library
         self.needs = needs
@@ -127,18 +118,17 @@ class CppPrinter:
         self.place = place
         self.failure = failure
         self.loops = loops
-        self.interleaved = interleaved
         self.temporaries = 0
         self.is_placed = False  # whether the compiler has been led to the formula
 
     # -- values
 
-    def assign(self, name: str, expr: TypedExpr, declare: bool = False, donated: Donated | None = None) -> None:
+    def assign(self, name: str, expr: TypedExpr, declare: bool = False) -> None:
         """Statements that give a Ref the value, and declare it if it is new."""
         if isinstance(expr, Conditional):
-            self._choose(name, expr, declare, donated)
+            self._choose(name, expr, declare)
             return
-        if self._as_loop(name, expr, declare, donated):
+        if self._as_loop(name, expr, declare):
             return
         call = self.owned(expr)
         self._place(expr)
@@ -146,23 +136,16 @@ class CppPrinter:
         if call.may_fail:
             self.out.add(f"if (!{name}) {self.failure}")
 
-    def _as_loop(self, name: str, expr: TypedExpr, declare: bool, donated: Donated | None) -> bool:
-        """The value as one loop, and the statements for where it declines; False where no loop is worth it."""
+    def _as_loop(self, name: str, expr: TypedExpr, declare: bool) -> bool:
+        """The value as one loop, and the statements for where it declines; False where it is none."""
         loops = self.loops
-        formula = None if loops is None else fuse(expr, self.library.operators, self.library.kernels)
-        if loops is None or formula is None:
+        part = None if loops is None else loops.find(expr)
+        if loops is None or part is None:
             return False
-        slot = None if donated is None else donated(formula)
-        # What others are made of is computed at once.
-        interleaved = [] if donated is None or self.interleaved is None else [self.interleaved]
-        # One kernel has its statement; as a loop it can reuse the memory of the gradient, or be interleaved.
-        if len(formula.steps) == 1 and slot is None and not interleaved:
-            return False
-        table = loops.add(formula)
-        values = [self.value(tensor) for tensor in formula.tensors]
-        values += [self.default(n) if isinstance(n, ParameterPlan) else self.value(n) for n in formula.numbers]
+        table, loop = loops.add(part), part.loop.loop
+        values = [self.value(operand) for operand in (*loop.tensors, *loop.numbers)]
         target = f"Ref {name}" if declare else name
-        self.out.assign(target, Call(f"{table}.run", [*interleaved, slot or "-1", *values]))
+        self.out.assign(target, Call(f"{table}.run", [*loops.settings(part), *values]))
         self.out.add(f"if (!{name}) {{")
         self.loops = None
         with self.out.block():
@@ -276,15 +259,15 @@ class CppPrinter:
         self.out.add("}")
         return Test(target)
 
-    def _choose(self, name: str, expr: Conditional, declare: bool, donated: Donated | None) -> None:
+    def _choose(self, name: str, expr: Conditional, declare: bool) -> None:
         if declare:
             self.out.add(f"Ref {name};")
         test = self.test(expr.test).text
         self.out.add(f"if ({test}) {{")
         with self.out.block("} else {"):
-            self.assign(name, expr.then, donated=donated)
+            self.assign(name, expr.then)
         with self.out.block():
-            self.assign(name, expr.orelse, donated=donated)
+            self.assign(name, expr.orelse)
 
     # -- parts
 
@@ -316,18 +299,18 @@ class CppPrinter:
         if function is None:
             raise UnprintableError(f"calls the helper {expr.helper.name}, which is only declared")
         values = [self.value(value) for _, value in expr.args]
-        kernels = self.library.kernels.helpers(function.module)
+        kernels = self.library.native.kernels.helpers(function.module)
         if kernels.helpers.get(function.name) == len(values):
             return Call(self.needs.native(kernels, HELPERS, function.name, len(values)), tuple(values))
         return self._invoke(self.needs.name(function.module, function.name), values)
 
     def _operator(self, expr: OperatorCall) -> Call:
         function = self.library.functions[expr.schema.name]
-        if expr.meaning is Meaning.CONJUGATE and expr.schema.name in self.library.operators:
+        if expr.meaning is Meaning.CONJUGATE and expr.schema.name in self.library.native.operators:
             return self._conj(expr)
         values = {name: self.value(value) for name, value in expr.args}
         if function in self.library.entries:
-            parameters = self.library.operators[expr.schema.name].python.parameters
+            parameters = self.library.native.operators[expr.schema.name].python.parameters
             given = tuple(values.get(p.name) or self.default(p) for p in parameters)
             return Call(self.needs.entry(function, len(parameters)), given)
         positional = [argument.name for argument in expr.schema.positional]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from jinja2 import Environment
 
-from codegen.plan.elementwise import ElementStep, ElementwisePlan, Made, Operand, RequirementPlan
+from codegen.plan.elementwise import ElementStep, ElementwisePlan, RequirementPlan
+from codegen.plan.loops import Made, Operand
 from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 
 from codegen.bind.call_targets import result_type
 from codegen.formula.typed import INT, OPTIONS, Conditional, TypedExpr
-from codegen.plan.elementwise import ElementwisePlan, Made, Operand
+from codegen.plan.elementwise import ElementwisePlan
+from codegen.plan.loops import Made, Operand
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.python_source import PythonModule

@@ -3,7 +3,7 @@
 //   GRADWRIGHT_KERNEL(squareplus, 2, elements)
 //
 // The row says the name in Python, the number of operands, and facts, of which the first one is what it is. The
-// compiler holds a row against what it finds, and the generator reads the same rows (codegen/targets/cpp/table.py) and
+// compiler holds a row against what it finds, and the generator reads the same rows (codegen/read/kernel_table.py) and
 // nothing else of C++: it holds them against the functions in Python.
 
 #pragma once

@@ -10,7 +10,8 @@ import pytest
 from codegen.formula.intrinsics import INTRINSICS, IntrinsicInfo
 from codegen.formula.typed import Intrinsic, Variable, VariableKind
 from codegen.plan.names import FunctionNames
-from codegen.targets.cpp.headers import NO_KERNELS, Native
+from codegen.plan.native import NativePlan
+from codegen.plan.native_kernels import NO_KERNELS, Native
 from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
@@ -32,7 +33,7 @@ def test_python_prints_it(info: IntrinsicInfo) -> None:
 
 @pytest.mark.parametrize("info", INTRINSICS.values(), ids=lambda info: info.name)
 def test_cpp_prints_it_or_leaves_it_to_python(info: IntrinsicInfo) -> None:
-    library = Library(FunctionNames(), {}, frozenset(), Native(NO_KERNELS))
+    library = Library(FunctionNames(), NativePlan(Native(NO_KERNELS), {}, {}, {}), frozenset())
     printer = CppPrinter(library, Needs(), lambda variable: f"{variable.name}_", Statements())
     if info.name in LEFT_TO_PYTHON:
         with pytest.raises(UnprintableError):

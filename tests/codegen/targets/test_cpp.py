@@ -16,19 +16,21 @@ import pytest
 from codegen.commands.build_core import Places
 from codegen.formula.typed import BOOL, TENSOR, Arithmetic, Intrinsic, Variable, VariableKind
 from codegen.paths import Paths, project_paths
-from codegen.pipeline import analyze, emit
+from codegen.pipeline import analyze, emit, for_target
 from codegen.plan.names import FunctionNames
+from codegen.plan.native import NativePlan
+from codegen.plan.native_kernels import NO_KERNELS, Native, NativeKernels
 from codegen.plan.plan import Plan
+from codegen.read.kernel_table import Fact
 from codegen.targets.cpp import target as cpp
-from codegen.targets.cpp.headers import NO_KERNELS, Native, NativeKernels
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Statements
-from codegen.targets.cpp.table import Fact
 from codegen.targets.cpp.text import CppPrinter, Library
 from codegen.targets.literals import Name
+from codegen.words import CPP
 from support.compiling import KERNEL_SOURCES, compiled, complaints, needs_compiler
 from support.documents import ROOT
-from support.own_project import own_analysis, own_cpp
+from support.own_project import own_cpp, own_plan
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -196,7 +198,7 @@ OPERATORS = (
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operator(name: str, made: Plan, small_paths: Paths, update_goldens: bool) -> None:
     operator = next(operator for operator in made.operators if str(operator.name) == name)
-    text = cpp.explain(operator, made, small_paths)
+    text = cpp.explain(operator, for_target(made, small_paths, CPP), small_paths)
     golden = GOLDEN / f"{name}.cpp"
     if update_goldens:
         golden.parent.mkdir(exist_ok=True)
@@ -223,7 +225,7 @@ def test_tables(made: Plan, small_paths: Paths) -> None:
 
 
 def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
-    found = cpp.coverage(made, small_paths)
+    found = cpp.coverage(for_target(made, small_paths, CPP), small_paths)
     assert found.nodes["JoinBackward0"] == "one of its inputs is a list"
     assert found.nodes["PickBackward0"] == "it saves a list"
     assert found.nodes["MulBackward0"] is None
@@ -233,9 +235,7 @@ def test_what_stays_in_python_says_why(made: Plan, small_paths: Paths) -> None:
 
 
 def test_of_this_project_only_lists_and_general_paths_stay_in_python() -> None:
-    paths, plan = project_paths(), own_analysis().plan
-    assert plan is not None
-    reasons = set(cpp.coverage(plan, paths).nodes.values())
+    reasons = set(cpp.coverage(own_plan(), project_paths()).nodes.values())
     assert reasons <= {
         None, "one of its inputs is a list", "it saves a list", "its results are a list", "it has several outputs",
         "only the general path records it",
@@ -255,7 +255,7 @@ def test_what_is_asked_together_is_denied_together() -> None:
         Intrinsic(BOOL, 0, 0, "defined", (Variable(TENSOR, 0, 0, VariableKind.INPUT, name),)) for name in ("a", "b")
     ]
     both = Arithmetic(BOOL, 0, 0, "&&", tuple(defined))
-    library = Library(FunctionNames(), {}, frozenset(), Native(NO_KERNELS))
+    library = Library(FunctionNames(), NativePlan(Native(NO_KERNELS), {}, {}, {}), frozenset())
     printer = CppPrinter(library, Needs(), lambda variable: variable.name, Statements())
     assert printer.test(both).text == "is_defined(a) && is_defined(b)"
     assert printer.test(Arithmetic(BOOL, 0, 0, "!", (both,))).text == "!(is_defined(a) && is_defined(b))"
@@ -273,7 +273,7 @@ def test_native_kernels_are_read_from_the_table(tmp_path: Path) -> None:
     assert read.headers == dict.fromkeys(
         (("kernels", "mul"), ("kernels", "neg"), ("kernels", "total"), ("writers", "sharpen")), "mine/kernels.hpp"
     )
-    assert [read.kind(name).name for name in ("mul", "neg", "lt", "other")] == ["APPLY", "LOOP", "CHOOSE", "LOOP"]
+    assert [read.form(name).name for name in ("mul", "neg", "lt", "other")] == ["ELEMENT", "BLOCK", "CHOICE", "BLOCK"]
     assert [read.is_ufunc(name) for name in ("mul", "neg", "lt", "other")] == [True, True, False, False]
     assert read.says("lt", Fact.ALSO_COMPLEX, Fact.BOOLS)
     assert not read.says("mul", Fact.BOOLS)
@@ -306,11 +306,11 @@ def test_rows_that_nothing_takes_are_errors(row: str, message: str, made: Plan, 
 
 def test_composites_are_native_where_a_header_has_them(made: Plan, small_paths: Paths) -> None:
     doubled = next(operator for operator in made.operators if str(operator.name) == "doubled")
-    assert "has no entry: traced through" in cpp.explain(doubled, made, small_paths)
+    assert "has no entry: traced through" in cpp.explain(doubled, for_target(made, small_paths, CPP), small_paths)
     function = "inline Ref doubled(PyObject* self) { return Ref(); }\nGRADWRIGHT_KERNEL(doubled, 1, composite)"
     written = f"\nnamespace composites {{\n\n{function}\n\n}}  // namespace composites\n"
     (small_paths.runtime / "native/src/composites.hpp").write_text(written, encoding="utf-8")
-    assert cpp.explain(doubled, made, small_paths).splitlines() == [
+    assert cpp.explain(doubled, for_target(made, small_paths, CPP), small_paths).splitlines() == [
         "// doubled(Tensor self) -> Tensor",
         "Ref doubled_default_(PyObject* self_) {",
         "  if (!(!entries::doubled_default_.replaced && is_plain(self_))) {",

@@ -2,54 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from codegen.paths import project_paths
+from codegen.plan.loops import Elements, KernelLoop, loops_in
 from codegen.plan.operator import OperatorPlan
-from codegen.targets.cpp.functors import with_expressions
-from codegen.targets.cpp.headers import Native, NativeKernels, Written, WrittenFunctor
-from codegen.targets.cpp.table import Fact
+from codegen.read.kernel_table import Fact
+from codegen.targets.cpp.functors import functor_lines
+from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.target import explain
-from support.own_project import own_analysis
+from support.own_project import own_native, own_plan
 
 PATHS = project_paths()
-PLAN = own_analysis().plan
-assert PLAN is not None
-KERNELS = with_expressions(
-    Native(NativeKernels.read(*PATHS.native_kernels)).with_numpy(PLAN.operators), PLAN.operators
-).core
+PLAN = own_plan()
+KERNELS = own_native().kernels
 EXPRESSIONS = {str(each.name): each for each in PLAN.operators if each.compute.elementwise is not None}
 
 
-def functors(written: Written | None) -> Iterator[WrittenFunctor]:
-    if isinstance(written, WrittenFunctor):
-        yield written
-    elif written is not None:
-        yield from functors(written.then)
-        yield from functors(written.orelse)
+def loops_of(operator: OperatorPlan) -> list[KernelLoop]:
+    return list(loops_in(KERNELS.core.expressions.get(operator.compute.implementation.name)))
 
 
-def functors_of(operator: OperatorPlan) -> list[WrittenFunctor]:
-    return list(functors(KERNELS.written.get(operator.compute.implementation.name)))
+def takes_complex(loop: KernelLoop) -> bool:
+    by_hand = loop.is_by_hand and KERNELS.core.says(loop.name, Fact.ALSO_COMPLEX)
+    return by_hand or loop.of_complex is not None or loop.elements is Elements.ANY
 
 
-def takes_complex(functor: WrittenFunctor) -> bool:
-    by_hand = not functor.lines and KERNELS.says(functor.name, Fact.ALSO_COMPLEX)
-    return by_hand or functor.of_complex is not None or any("for_complex = true" in line for line in functor.lines)
-
-
-def text(functor: WrittenFunctor | None) -> str:
-    assert functor is not None
-    return "\n".join(functor.lines)
+def text(loop: KernelLoop | None) -> str:
+    assert loop is not None
+    return "\n".join(functor_lines(cpp(loop.name), loop, KERNELS))
 
 
 def test_which_operators_have_loops_of_complex_numbers() -> None:
     found = {
         name
         for name, operator in EXPRESSIONS.items()
-        if functors_of(operator) and all(map(takes_complex, functors_of(operator)))
+        if loops_of(operator) and all(map(takes_complex, loops_of(operator)))
     }
     assert found == {
         "addcmul", "addcdiv", "lerp.Scalar", "lerp.Tensor", "rsqrt", "sinc", "sigmoid", "sigmoid_backward",
@@ -66,7 +54,7 @@ def test_what_is_of_real_numbers_has_none() -> None:
     plan = plans["ldexp.Tensor"]  # exp2
     assert plan is not None
     assert plan.of_complex
-    assert not any(map(takes_complex, functors_of(EXPRESSIONS["ldexp.Tensor"])))
+    assert not any(map(takes_complex, loops_of(EXPRESSIONS["ldexp.Tensor"])))
 
 
 def test_steps_of_real_numbers_are_known_by_the_tree() -> None:
@@ -79,10 +67,10 @@ def test_steps_of_real_numbers_are_known_by_the_tree() -> None:
 
 
 def test_arithmetic_is_one_functor_for_all_numbers() -> None:
-    (functor,) = functors_of(EXPRESSIONS["sigmoid_backward"])
-    assert functor.of_complex is None
+    (loop,) = loops_of(EXPRESSIONS["sigmoid_backward"])
+    assert loop.of_complex is None
     assert (
-        text(functor)
+        text(loop)
         == """\
 // elementwise: grad_output * _conj_physical(output * (1 - output))
 struct sigmoid_backward_default_ {
@@ -99,10 +87,10 @@ struct sigmoid_backward_default_ {
 
 
 def test_a_function_of_numpy_gets_blocks_of_complex_numbers() -> None:
-    (functor,) = functors_of(EXPRESSIONS["sigmoid"])
-    assert not functor.lines  # by hand, of real numbers
+    (loop,) = loops_of(EXPRESSIONS["sigmoid"])
+    assert loop.is_by_hand  # of real numbers
     assert (
-        text(functor.of_complex)
+        text(loop.of_complex)
         == """\
 // elementwise: 1 / (exp(-self) + 1)
 struct sigmoid_default_complex_ {
@@ -124,21 +112,20 @@ struct sigmoid_default_complex_ {
 
 
 def test_real_steps_are_of_the_real_parts() -> None:
-    (functor,) = functors_of(EXPRESSIONS["lerp.Tensor"])
-    lines = text(functor.of_complex).split("\n")
+    (loop,) = loops_of(EXPRESSIONS["lerp.Tensor"])
+    lines = text(loop.of_complex).split("\n")
     assert "    const T step_0 = magnitude::apply(weight_);" in lines
     assert "    const T step_1 = T(lt::choose(real_part(step_0), real_part(T(0.5))));" in lines
     assert "    return where::choose(step_1, step_4, step_7);" in lines
 
 
 def test_numbers_are_computed_as_real_ones() -> None:
-    _, functor = functors_of(EXPRESSIONS["lerp.Scalar"])
-    assert "T((Real<T>(1) - real_part(weight_)))" in text(functor.of_complex)
+    _, loop = loops_of(EXPRESSIONS["lerp.Scalar"])
+    assert "T((Real<T>(1) - real_part(weight_)))" in text(loop.of_complex)
 
 
 @pytest.mark.parametrize("name", ["sigmoid", "silu", "rsqrt"])
 def test_the_entry_has_one_loop_for_all_numbers(name: str) -> None:
-    assert PLAN is not None
     written = explain(EXPRESSIONS[name], PLAN, PATHS)
     assert f"unary<kernels::{name}_default_with_complex_>(self_)" in written
     assert "has_inexact_dtype(self_)" in written or name == "silu"  # whose entry says what it takes

@@ -176,7 +176,8 @@ def formula_line(lines: list[str], name: str, key: str) -> int:
 @needs_compiler
 def test_a_compiler_takes_the_native_code(output: Path, result: pipeline.Result, tmp_path: Path) -> None:
     assert result.plan is not None
-    found = cpp.coverage(result.plan, paths_of(packaged()))
+    paths = paths_of(packaged())
+    found = cpp.coverage(pipeline.for_target(result.plan, paths, "cpp"), paths)
     assert sum(reason is None for reason in found.nodes.values()) > 200
     files = sorted((output / "cpp").glob("*.cpp"))
     # Beside the shards and their loops: what puts them together, packets and optimizers.

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 import gradwright
-from codegen.formula.typed import walk
 from codegen.paths import project_paths
-from codegen.targets.cpp.functors import with_expressions
-from codegen.targets.cpp.fusion import fuse
-from codegen.targets.cpp.headers import Native, NativeKernels
 from runtime import native
 from support.native_core import NO_CORE
-from support.own_project import own_analysis
+from support.own_project import own_native
 
 if not native.is_available():
     pytest.skip(NO_CORE, allow_module_level=True)
@@ -45,18 +41,13 @@ CALLS: dict[str, Any] = {
 
 
 def test_all_such_composites_are_here() -> None:
-    plan = own_analysis().plan
-    assert plan is not None
-    known = {operator.name: operator for operator in plan.operators}
-    kernels = Native(NativeKernels.read(*PATHS.native_kernels)).with_numpy(plan.operators)
-    every = with_expressions(kernels, plan.operators)
-    found = set()
-    for operator in plan.operators:
-        if operator.compute.composite is None or operator.compute.composite.lists:
-            continue
-        parts = (fuse(part, known, every) for part in walk(operator.compute.composite.tree))
-        if any(formula is not None and len(formula.steps) > 1 for formula in parts):
-            found.add(operator.python.function)
+    native = own_native()
+    found = {
+        operator.python.function
+        for operator in native.operators.values()
+        if operator.compute.composite is not None
+        if not operator.compute.composite.lists and native.computed[operator.name].parts
+    }
     assert found == set(CALLS)
 
 

@@ -15,15 +15,11 @@ from hypothesis.extra import numpy as hnp
 from scipy import special
 
 import gradwright
-from codegen.formula.typed import BOOL, SCALAR, TENSOR, walk
+from codegen.formula.typed import BOOL, SCALAR, TENSOR
 from codegen.paths import project_paths
+from codegen.plan.native import plan_native
+from codegen.plan.native_kernels import Native, NativeKernels
 from codegen.plan.operator import OperatorPlan
-from codegen.targets.cpp.functors import with_expressions
-from codegen.targets.cpp.fusion import fuse
-from codegen.targets.cpp.headers import Native, NativeKernels
-from codegen.targets.cpp.needs import Needs
-from codegen.targets.cpp.operators import KernelEntry, has_entry
-from codegen.targets.cpp.text import Library
 from gradwright import native
 from runtime.base import layouts
 from runtime.base.tensor import wrap
@@ -42,9 +38,7 @@ Array = np.ndarray[Any, Any]
 PLAN = own_analysis().plan
 assert PLAN is not None
 HEADERS = [path for path in project_paths().native_kernels if path.name in ("functors.hpp", "kernels.hpp")]
-NATIVE = with_expressions(Native(NativeKernels.read(*HEADERS)).with_numpy(PLAN.operators), PLAN.operators)
-KERNELS = NATIVE.core
-LIBRARY = Library(PLAN.functions, {operator.name: operator for operator in PLAN.operators}, frozenset(), NATIVE)
+NATIVE = plan_native(PLAN.operators, (), Native(NativeKernels.read(*HEADERS)))
 DTYPES = ("f4", "f8", "c8", "c16", "i1", "i2", "i4", "i8", "u1", "?", "f2")
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 5e-324, 1, -1, 0.5, 20, -20, 100, -100, 3, -3, 6, 1e30)
 
@@ -55,10 +49,8 @@ def element_wise() -> Iterator[OperatorPlan]:
         parameters = list(operator.python.parameters)
         if operator.compute.fast_path is None:
             continue
-        entry = KernelEntry(
-            operator, operator.compute.fast_path, operator.python.function, None, KERNELS, LIBRARY, Needs()
-        )
-        if entry.native_kernel() is None:
+        computed = NATIVE.computed[operator.name]
+        if computed.function is None and computed.loop is None:
             continue
         if all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in parameters):
             yield operator
@@ -331,19 +323,14 @@ def test_erf_is_at_most_one_place_off(bits: range) -> None:
 
 
 def fused_nodes() -> dict[str, OperatorPlan]:
-    known = {operator.name: operator for operator in PLAN.operators}
     found = {}
     for operator in PLAN.operators:
         if not all(p.type in (TENSOR, SCALAR, BOOL) or p.default is not None for p in operator.python.parameters):
             continue
-        trees = (
-            []
-            if operator.autograd.node is None
-            else [g.tree for g in operator.autograd.node.gradients if g.tree is not None]
-        )
-        formulas = [fuse(part, known, NATIVE) for tree in trees for part in walk(tree) if part.type == TENSOR]
+        node = operator.autograd.node
+        parts = () if node is None else NATIVE.nodes[node.class_name].parts
         # Those of one kernel run as a loop over large arrays alone: see test_native_memory.py.
-        if has_entry(operator, KERNELS) and any(formula and len(formula.steps) > 1 for formula in formulas):
+        if any(len(part.loop.slots) > 1 for formula in parts for part in formula):
             found[operator.python.function] = operator
     return found
 

@@ -7,69 +7,35 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 
-from codegen.formula.typed import FLOAT, INT, SCALAR, TypedExpr
 from codegen.paths import BASE, OPERATORS
 from codegen.plan.elementwise import MODULE
+from codegen.plan.loops import Form, KernelLoop, KernelLoops
 from codegen.plan.operator import OperatorPlan
 from codegen.python_source import PythonFunction
+from codegen.read.kernel_table import COMPOSITES, HELPERS, KERNELS, WRITERS, Fact, cpp_file, read_rows
 from codegen.source import Diagnostics
-from codegen.targets.cpp.names import cpp
-from codegen.targets.cpp.table import COMPOSITES, HELPERS, KERNELS, WRITERS, Fact, cpp_file, read_rows
 from codegen.words import PromotionKind
 
 Functions = Mapping[str, int]  # names, with the number of arguments they take
 
-# What an operand of a loop may be besides a Tensor.
-NUMBERS = frozenset((INT, FLOAT, SCALAR))
+
+class Takes(Enum):
+    """The element types that the loops of a function of NumPy are used for."""
+
+    ALL = "all"
+    NUMBERS = "numbers, and no bools"
+    INEXACT = "floating point numbers and complex ones"
 
 
 @dataclass(frozen=True, slots=True)
 class NumpyFunction:
-    """A function of NumPy whose own loops are the kernel: the name of its functor, its name in NumPy, its operands, the
-    element types it takes.
-    """
+    """A function of NumPy whose own loops are the kernel of this name; `is_own` says whether it is one of a package."""
 
     name: str
     ufunc: str
     operands: int
-    takes: str
-
-
-class FunctorKind(Enum):
-    """What a functor has for single elements."""
-
-    APPLY = "apply"  # a function of elements
-    CHOOSE = "choose"  # one that takes or gives bools, which are numbers between two functions
-    LOOP = ""  # nothing: loops over arrays alone
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenFunctor:
-    """A functor that the generator writes: its name, its lines, and the functors of others that it uses.
-
-    One without lines is the functor of that name, which is written by hand. Its operands are `parameters` of the
-    operator, of which the first `tensors` are Tensors, and the others numbers. For complex numbers `of_complex` has
-    another one of the same operands, where that is needed and C++ has it.
-    """
-
-    name: str
-    lines: tuple[str, ...]
-    uses: tuple[str, ...]
-    parameters: tuple[str, ...]
-    tensors: int
-    of_complex: WrittenFunctor | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenChoice:
-    """Two functors, between which a number chooses; None where C++ has none."""
-
-    test: TypedExpr
-    then: Written | None
-    orelse: Written | None
-
-
-Written = WrittenFunctor | WrittenChoice
+    takes: Takes
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,45 +54,45 @@ class NativeKernels:
     headers: Mapping[tuple[str, str], str] = field(default_factory=dict, compare=False)
     facts: Mapping[str, frozenset[Fact]] = field(default_factory=dict)  # of the functors that are written by hand
     numpy: Mapping[str, NumpyFunction] = field(default_factory=dict)  # functors of NumPy's, which the generator writes
-    written: Mapping[str, Written] = field(default_factory=dict)  # those of expressions over elements
+    expressions: Mapping[str, KernelLoops] = field(default_factory=dict)  # those of expressions over elements
 
     def says(self, name: str, *facts: Fact) -> bool:
         """Whether the row of a functor says one of these facts."""
         return not self.facts.get(name, frozenset()).isdisjoint(facts)
 
-    def kind(self, name: str) -> FunctorKind:
-        """What a functor has for single elements."""
+    def form(self, name: str) -> Form:
+        """What a functor computes at once."""
         if self.says(name, Fact.ELEMENTS):
-            return FunctorKind.APPLY
-        return FunctorKind.CHOOSE if self.says(name, Fact.CHOICE) else FunctorKind.LOOP
+            return Form.ELEMENT
+        return Form.CHOICE if self.says(name, Fact.CHOICE) else Form.BLOCK
 
     def is_ufunc(self, name: str) -> bool:
         """Whether a functor is a function of NumPy."""
         return name in self.numpy or self.says(name, Fact.UFUNC, Fact.UFUNC_COMPLEX)
 
-    def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], suffix: str = "") -> NativeKernels:
+    def with_numpy(self, uses: Iterable[tuple[OperatorPlan, PythonFunction]], is_own: bool = False) -> NativeKernels:
         """The same with a functor for each kernel that is a function of NumPy, and has none that is written by hand.
 
         Args:
             uses: operators and their kernels.
-            suffix: what the names of these functors end with.
+            is_own: whether they are those of a package.
         """
         numpy: dict[str, NumpyFunction] = {}
         for operator, kernel in uses:
             if not kernel.alias or kernel.name in self.functors or kernel.arity is None:
                 continue
-            takes = "kAll"
+            takes = Takes.ALL
             if operator.compute.promotion is not None:
                 takes = _AFTER_PROMOTION.get(operator.compute.promotion.kind, takes)
-            name = f"{cpp(kernel.name)}{suffix}"
-            if numpy.setdefault(kernel.name, NumpyFunction(name, kernel.alias, kernel.arity, takes)).takes != takes:
-                numpy[kernel.name] = NumpyFunction(name, kernel.alias, kernel.arity, "kFloatsAndComplex")
+            function = NumpyFunction(kernel.name, kernel.alias, kernel.arity, takes, is_own)
+            if numpy.setdefault(kernel.name, function).takes is not takes:
+                numpy[kernel.name] = replace(function, takes=Takes.INEXACT)
         return replace(self, functors={**self.functors, **{n: f.operands for n, f in numpy.items()}}, numpy=numpy)
 
-    def with_written(self, written: Mapping[str, Written]) -> NativeKernels:
-        """The same with functors that the generator writes, by the names of kernels."""
-        functors = {name: len(each.parameters) for name, each in written.items() if isinstance(each, WrittenFunctor)}
-        return replace(self, functors={**self.functors, **functors}, written={**self.written, **written})
+    def with_expressions(self, loops: Mapping[str, KernelLoops]) -> NativeKernels:
+        """The same with the loops of kernels that are expressions over elements."""
+        functors = {name: len(each.parameters) for name, each in loops.items() if isinstance(each, KernelLoop)}
+        return replace(self, functors={**self.functors, **functors}, expressions={**self.expressions, **loops})
 
     @classmethod
     def read(cls, *paths: Path, folder: str = "") -> NativeKernels:
@@ -151,7 +117,7 @@ class NativeKernels:
 
 
 # What kernels are called with after the dtypes of arguments were brought together; a loop takes them as they are.
-_AFTER_PROMOTION = {PromotionKind.INT_TO_FLOAT: "kFloatsAndComplex", PromotionKind.BOOL_TO_INT: "kNumbers"}
+_AFTER_PROMOTION = {PromotionKind.INT_TO_FLOAT: Takes.INEXACT, PromotionKind.BOOL_TO_INT: Takes.NUMBERS}
 
 NO_KERNELS = NativeKernels()
 
@@ -168,7 +134,7 @@ class Native:
         uses = [(operator, kernel) for operator in operators for _, kernel in operator.compute.implementations]
         core = [use for use in uses if self.of(use[1].module) is self.core]
         own = [use for use in uses if self.of(use[1].module) is self.own]
-        return Native(self.core.with_numpy(core), self.own.with_numpy(own, "own"))
+        return Native(self.core.with_numpy(core), self.own.with_numpy(own, is_own=True))
 
     def of(self, module: str) -> NativeKernels:
         """Those that may stand for functions of a module of Python."""

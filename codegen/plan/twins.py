@@ -13,8 +13,8 @@ from codegen.codes import Code
 from codegen.plan.kinds import OperatorKind
 from codegen.plan.plan import Plan
 from codegen.python_source import FunctionIndex, PythonFunction
+from codegen.read.kernel_table import COMPOSITES, FUNCTIONS, HELPERS, KERNELS, WRITERS, Fact, Row, read_rows, row_text
 from codegen.source import Diagnostics, SourceFile, Span
-from codegen.targets.cpp.table import COMPOSITES, FUNCTIONS, HELPERS, KERNELS, WRITERS, Fact, Row, read_rows, row_text
 from codegen.words import counted, did_you_mean
 
 # By namespace, and by name: the functions that operators or formulas take, with the number of their operands.

@@ -11,8 +11,8 @@ import pytest
 from codegen.extension import source_folders
 from codegen.paths import project_paths
 from codegen.python_source import FunctionIndex, SourcePart
+from codegen.read.kernel_table import Fact, Row, cpp_file, read_rows
 from codegen.source import Diagnostics, SourceFile
-from codegen.targets.cpp.table import Fact, Row, cpp_file, read_rows
 from support.compiling import CORE, complaints, needs_compiler, preprocessed
 from support.documents import ROOT
 
