@@ -91,6 +91,12 @@ class PythonFunction:
         return f"{self.module}.{self.name}"
 
 
+@functools.cache
+def numpy_function(name: str) -> PythonFunction:
+    """A function of NumPy, by its name there."""
+    return PythonFunction(name, "numpy", None, "", Span(SourceFile("numpy", ""), 0, 0), name)
+
+
 @dataclass(frozen=True, slots=True)
 class PythonModule:
     """The source of a module: its functions with those that are private, and the names that it imports.

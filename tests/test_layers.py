@@ -150,6 +150,12 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
 
 # Packages of one layer that know nothing of each other.
 APART: Sequence[Sequence[str]] = (("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),)
+# What targets print is decided before: what binds, derives and judges is no business of theirs, but for these.
+BEFORE_THE_PLAN = ("codegen.bind", "codegen.derive", "codegen.rules")
+TARGETS_THAT_PRINT: Mapping[str, frozenset[str]] = {
+    # The statements and expressions of update rules, of which their plan is made.
+    "codegen.targets.cpp": frozenset(("codegen.bind.update_rules",)),
+}
 # What `runtime` may import of the generator: the grammar of signatures with its places, and what tells whether the
 # generated code is of these sources and this version.
 FOR_THE_RUNTIME = (
@@ -299,6 +305,18 @@ def test_packages_that_stand_apart_know_nothing_of_each_other() -> None:
         if any(is_in(other, another) for another in names if another != one)
     ]
     assert not crossing, "\n".join(crossing)
+
+
+def test_targets_decide_nothing() -> None:
+    deciding = [
+        f"{name} imports {other}"
+        for target, words in TARGETS_THAT_PRINT.items()
+        for name, others in imports("codegen").items()
+        if is_in(name, target)
+        for other in sorted(others - words)
+        if any(is_in(other, package) for package in BEFORE_THE_PLAN)
+    ]
+    assert not deciding, "\n".join(deciding)
 
 
 @pytest.mark.parametrize("package", ["codegen", "runtime"])

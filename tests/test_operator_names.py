@@ -30,6 +30,7 @@ CORE = (
 EXCEPTIONS = {
     "codegen/commands/main.py: COMMANDS": "a command",
     "codegen/bind/rule_source.py: _OF_NUMPY": "functions of NumPy",
+    "codegen/bind/update_rules.py: FUNCTIONS": "functions of NumPy",
     "codegen/bind/value_calls.py: _NUMBER_FUNCTIONS": "functions of C on numbers",
     "codegen/bind/value_calls.py: value_method": "a method of lists in C++",
     "codegen/derive/numbers.py: _INTRINSICS": "intrinsics of formulas",

@@ -10,24 +10,22 @@ from itertools import chain, count
 from typing import TypeAlias
 
 from codegen.bind.update_rules import (
+    KINDS,
+    MASK,
     Assign,
-    Binary,
-    Call,
-    Comparison,
-    Constant,
-    Expression,
+    Condition,
     Given,
     If,
-    Kind,
-    Negative,
     Option,
     Return,
     Statement,
     UpdateRule,
-    Variable,
-    parts_of,
+    constant,
+    of_signs,
+    variable,
 )
 from codegen.codes import Code
+from codegen.formula.typed import BOOL, FLOAT, TENSOR, Intrinsic, Literal, TypedExpr, ValueType, Variable, walk
 from codegen.python_source import PythonModule, SourcePart
 from codegen.source import Diagnostics
 
@@ -57,21 +55,21 @@ _SIGNS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult
 _COMPARISONS: Mapping[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-_NUMBERS = frozenset((Kind.NUMBER,))
-_ARRAYS = frozenset((Kind.ARRAY,))
-_EITHER = frozenset((Kind.ARRAY, Kind.NUMBER))
+_NUMBERS = (FLOAT,)
+_ARRAYS = (TENSOR,)
+_EITHER = (FLOAT, TENSOR)
 # Functions of NumPy by what they take.
-_OF_NUMPY: Mapping[str, tuple[frozenset[Kind], ...]] = {
+_OF_NUMPY: Mapping[str, Sequence[Sequence[ValueType]]] = {
     "sqrt": (_ARRAYS,),
     "abs": (_ARRAYS,),
     "maximum": (_EITHER, _EITHER),
-    "where": (frozenset((Kind.MASK,)), _EITHER, _EITHER),
+    "where": ((MASK,), _EITHER, _EITHER),
     "clip": (_ARRAYS, _NUMBERS, _NUMBERS),
 }
 _SUBSET = (
     f"it has arithmetic, comparisons, conditional expressions and {', '.join(f'{_LIBRARY}.{f}' for f in _OF_NUMPY)}"
 )
-_KINDS = {"Number": Kind.NUMBER, "float": Kind.NUMBER, "bool": Kind.FLAG}
+_KINDS = {"Number": FLOAT, "float": FLOAT, "bool": BOOL}
 _VALUES, _OPTIONAL = "Values", "Values | None"
 
 
@@ -91,7 +89,7 @@ class _Nothing(enum.Enum):
     NONE = "it is None"
 
 
-_Value: TypeAlias = Expression | _Nothing
+_Value: TypeAlias = TypedExpr | _Nothing
 
 
 @dataclass
@@ -155,7 +153,7 @@ class _Reader:
                     f"'{parameter.arg}' of '{definition.name}' is not an array",
                     f"it is annotated as {_VALUES} or {_OPTIONAL}; options stand behind a '*'",
                 )
-            variable = self._new(parameter.arg, Kind.ARRAY)
+            variable = self._new(parameter.arg, TENSOR)
             arrays.append(variable)
             if text == _OPTIONAL:
                 optional[variable] = number
@@ -192,11 +190,11 @@ class _Reader:
                 value = float(default.value)
             yield Option(parameter.arg, self._new(parameter.arg, _KINDS[text]), value)
 
-    def _new(self, name: str, kind: Kind) -> Variable:
+    def _new(self, name: str, type: ValueType) -> Variable:
         """A variable; of a name that is taken, under another one."""
         free = next(each for each in chain((name,), (f"{name}_{n}" for n in count(2))) if each not in self._taken)
         self._taken.add(free)
-        return Variable(free, kind)
+        return variable(free, type)
 
     def _inner(
         self, call: ast.Call, definition: ast.FunctionDef, scope: _Scope, known: _Known, at_end: bool
@@ -232,13 +230,13 @@ class _Reader:
                 continue
             # At the end nobody asks for the caller's variables any more, so the function may change them.
             if not isinstance(value, Variable) or (name in changed and not at_end):
-                values[name] = variable = self._new(name, value.kind)
-                before.append(Assign(variable, value))
+                values[name] = own = self._new(name, value.type)
+                before.append(Assign(own, value))
                 if isinstance(value, Variable) and value in known.optional:
-                    known.optional[variable] = known.optional[value]
+                    known.optional[own] = known.optional[value]
         return before, _Scope.of(values)
 
-    def _passed(self, node: ast.expr, scope: _Scope) -> Expression:
+    def _passed(self, node: ast.expr, scope: _Scope) -> TypedExpr:
         """An argument, which may be an array that may be left out."""
         value = scope.values.get(node.id) if isinstance(node, ast.Name) else None
         return value if isinstance(value, Variable) else self._plain(node, scope, _Known())
@@ -296,9 +294,9 @@ class _Reader:
                 return [*before, If(condition, tuple(ways[0]), tuple(ways[1]))]
         raise _Refused(statement, "a rule has assignments, 'if' and 'return'")
 
-    def _is_way(self, condition: Expression, holds: bool, scope: _Scope, known: _Known) -> bool:
+    def _is_way(self, condition: Condition, holds: bool, scope: _Scope, known: _Known) -> bool:
         """Whether a way can be taken; what is known on it is put into its scope."""
-        if isinstance(condition, Constant):
+        if isinstance(condition, Literal):
             return bool(condition.value) is holds
         if isinstance(condition, Given):
             for variable in [each for each, number in known.optional.items() if number == condition.array]:
@@ -309,7 +307,7 @@ class _Reader:
         return True
 
     def _meet(
-        self, statement: ast.stmt, condition: Expression, scope: _Scope, known: _Known,
+        self, statement: ast.stmt, condition: Condition, scope: _Scope, known: _Known,
         ways: Sequence[tuple[_Scope, _Known]],
     ) -> None:  # fmt: skip
         """Put into a scope what is known after all ways."""
@@ -326,14 +324,14 @@ class _Reader:
                 continue
             if isinstance(condition, Given):
                 there, missing = (left, right) if condition.wanted else (right, left)
-                if isinstance(there, Variable) and there.kind is Kind.ARRAY and isinstance(missing, _Nothing):
+                if isinstance(there, Variable) and there.type == TENSOR and isinstance(missing, _Nothing):
                     values[name] = there
                     optional[there] = condition.array
                     continue
             raise _Refused(statement, f"'{name}' is an array after one way through this, and something else otherwise")
         scope.values, known.optional = values, optional
 
-    def _condition(self, test: ast.expr, scope: _Scope, known: _Known) -> tuple[list[Statement], Expression]:
+    def _condition(self, test: ast.expr, scope: _Scope, known: _Known) -> tuple[list[Statement], Condition]:
         match test:
             case ast.Compare(
                 left=ast.Name(id=name), ops=[ast.Is() | ast.IsNot() as sign], comparators=[ast.Constant(value=None)]
@@ -342,9 +340,9 @@ class _Reader:
                 positive = isinstance(sign, ast.IsNot)
                 if isinstance(value, Variable) and value in known.optional:
                     return [], Given(known.optional[value], positive)
-                return [], Constant(float(isinstance(value, _Nothing) is not positive))
+                return [], constant(isinstance(value, _Nothing) is not positive)
         before, condition = self._expression(test, scope, known)
-        if condition.kind is not Kind.FLAG:
+        if condition.type != BOOL:
             raise _Refused(test, f"a condition is a comparison of numbers or an option, and this is {_said(condition)}")
         return before, condition
 
@@ -374,28 +372,28 @@ class _Reader:
         return before
 
     def _bound(
-        self, statement: ast.Assign, names: Sequence[ast.expr], values: Sequence[Expression], scope: _Scope,
+        self, statement: ast.Assign, names: Sequence[ast.expr], values: Sequence[TypedExpr], scope: _Scope,
         known: _Known,
     ) -> list[Statement]:  # fmt: skip
         """Assignments of values that are all computed before any is assigned."""
         lines: list[Statement] = []
-        pairs: list[tuple[str, Expression]] = []
+        pairs: list[tuple[str, TypedExpr]] = []
         for number, (name, value) in enumerate(zip(names, values, strict=True)):
             if not isinstance(name, ast.Name):
                 raise _Refused(name, "values are assigned to names")
             if name.id == _LIBRARY:
                 raise _Refused(name, f"'{_LIBRARY}' is the library of arrays")
             before = {scope.values.get(each.id) for each in names[:number] if isinstance(each, ast.Name)}
-            if before.intersection(part for part in parts_of(value) if isinstance(part, Variable)):
-                kept = self._new(name.id, value.kind)
+            if before.intersection(part for part in walk(value) if isinstance(part, Variable)):
+                kept = self._new(name.id, value.type)
                 lines.append(Assign(kept, value))
                 value = kept
             pairs.append((name.id, value))
         for name_, value in pairs:
-            target = scope.variables.get(name_) or self._new(name_, value.kind)
-            if target.kind is not value.kind:
-                raise _Refused(statement, f"'{name_}' is {target.kind.value}, and this is {_said(value)}")
-            if target.kind in (Kind.NUMBER, Kind.FLAG) and name_ in scope.values:
+            target = scope.variables.get(name_) or self._new(name_, value.type)
+            if target.type != value.type:
+                raise _Refused(statement, f"'{name_}' is {_said(target)}, and this is {_said(value)}")
+            if target.type in (FLOAT, BOOL) and name_ in scope.values:
                 raise _Refused(
                     statement, f"'{name_}' is set already", "numbers are computed before arrays, and set once"
                 )
@@ -406,7 +404,7 @@ class _Reader:
 
     def _results_of(
         self, call: ast.Call, definition: ast.FunctionDef, scope: _Scope, known: _Known
-    ) -> tuple[list[Statement], list[Expression]]:
+    ) -> tuple[list[Statement], list[TypedExpr]]:
         """What a helper does and gives, where it is called."""
         *body, last = definition.body
         if not isinstance(last, ast.Return) or last.value is None or any(map(_returns, body)):
@@ -437,7 +435,7 @@ class _Reader:
                 statement, f"the results are {self._results}: the parameter, and what is kept, in their order"
             )
         lines: list[Statement] = []
-        values: list[Expression | None] = []
+        values: list[TypedExpr | None] = []
         for number, element in enumerate(elements, 1):
             found = scope.values.get(element.id) if isinstance(element, ast.Name) else None
             if found is _Nothing.NONE or (isinstance(element, ast.Constant) and element.value is None):
@@ -449,45 +447,44 @@ class _Reader:
                 lines += before
                 values.append(read)
             result = values[-1]
-            if result is not None and result.kind is not Kind.ARRAY:
+            if result is not None and result.type != TENSOR:
                 raise _Refused(element, f"a result is an array, and this is {_said(result)}")
         return [*lines, Return(tuple(values))]
 
     # -- expressions
 
-    def _plain(self, node: ast.expr, scope: _Scope, known: _Known) -> Expression:
+    def _plain(self, node: ast.expr, scope: _Scope, known: _Known) -> TypedExpr:
         """An expression in which nothing depends on a condition."""
         before, value = self._expression(node, scope, known)
         if before:
             raise _Refused(node, "a conditional expression can not stand here")
         return value
 
-    def _expression(self, node: ast.expr, scope: _Scope, known: _Known) -> tuple[list[Statement], Expression]:
+    def _expression(self, node: ast.expr, scope: _Scope, known: _Known) -> tuple[list[Statement], TypedExpr]:
         """An expression, and what has to be done before: conditional ones in it are variables, which that sets."""
         before: list[Statement] = []
 
-        def read(each: ast.expr) -> Expression:
+        def read(each: ast.expr) -> TypedExpr:
             lines, value = self._expression(each, scope, known)
             before.extend(lines)
             return value
 
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return before, Constant(float(number))
+                return before, constant(float(number))
             case ast.Name(id=name):
                 return before, self._named(node, name, scope, known)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 value = read(operand)
                 self._expect(operand, value, _EITHER)
-                return before, Negative(value, value.kind)
+                return before, of_signs("-", value)
             case ast.BinOp(left=left, op=op, right=right):
                 return before, self._binary(node, op, read(left), read(right))
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
                 sides = read(left), read(right)
                 for each, side in zip((left, right), sides, strict=True):
                     self._expect(each, side, _EITHER)
-                kind = Kind.FLAG if all(side.kind is Kind.NUMBER for side in sides) else Kind.MASK
-                return before, Comparison(_COMPARISONS[type(op)], *sides, kind)
+                return before, of_signs(_COMPARISONS[type(op)], *sides)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._conditional(node, test, (body, orelse), scope, known)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name), args=args, keywords=[]) if (
@@ -499,7 +496,7 @@ class _Reader:
             _SUBSET,
         )  # fmt: skip
 
-    def _named(self, node: ast.expr, name: str, scope: _Scope, known: _Known) -> Expression:
+    def _named(self, node: ast.expr, name: str, scope: _Scope, known: _Known) -> TypedExpr:
         value = scope.values.get(name)
         if value is None or name == _LIBRARY:
             raise _Refused(node, f"'{name}' is no value here", "it is set on some ways only, or on none")
@@ -507,21 +504,19 @@ class _Reader:
             raise _Refused(node, f"'{name}' may be None here", f"ask 'if {name} is None' before")
         return value
 
-    def _binary(self, node: ast.expr, op: ast.operator, left: Expression, right: Expression) -> Expression:
+    def _binary(self, node: ast.expr, op: ast.operator, left: TypedExpr, right: TypedExpr) -> TypedExpr:
         sign = _SIGNS.get(type(op))
-        kinds = {left.kind, right.kind}
+        kinds = {left.type, right.type}
         if sign is None:
             raise _Refused(node, "a rule adds, subtracts, multiplies, divides, and raises numbers to powers")
-        if kinds == {Kind.NUMBER}:
-            return Binary(sign, left, right, Kind.NUMBER)
         # NumPy makes numbers of bools where they meet an array of these.
-        if Kind.ARRAY not in kinds or Kind.FLAG in kinds or sign == "**":
-            raise _Refused(node, f"'{sign}' of {left.kind.value} and {right.kind.value} can not be compiled")
-        return Binary(sign, left, right, Kind.ARRAY)
+        if kinds != {FLOAT} and (TENSOR not in kinds or BOOL in kinds or sign == "**"):
+            raise _Refused(node, f"'{sign}' of {_said(left)} and {_said(right)} can not be compiled")
+        return of_signs(sign, left, right)
 
     def _conditional(
         self, node: ast.expr, test: ast.expr, branches: Sequence[ast.expr], scope: _Scope, known: _Known
-    ) -> tuple[list[Statement], Expression]:
+    ) -> tuple[list[Statement], TypedExpr]:
         before, condition = self._condition(test, scope, known)
         read = []
         for holds, branch in zip((True, False), branches, strict=True):
@@ -530,14 +525,14 @@ class _Reader:
                 read.append(self._expression(branch, inner, state))
         if len(read) == 1:
             return [*before, *read[0][0]], read[0][1]
-        kinds = {value.kind for _, value in read}
+        kinds = {value.type for _, value in read}
         if len(kinds) > 1:
             raise _Refused(node, "both sides of a conditional expression are of one kind")
         chosen = self._new("chosen", *kinds)
         ways = [(*lines, Assign(chosen, value)) for lines, value in read]
         return [*before, If(condition, ways[0], ways[1])], chosen
 
-    def _function(self, node: ast.expr, name: str, nodes: Sequence[ast.expr], values: list[Expression]) -> Expression:
+    def _function(self, node: ast.expr, name: str, nodes: Sequence[ast.expr], values: list[TypedExpr]) -> TypedExpr:
         taken = _OF_NUMPY.get(name)
         if taken is None:
             raise _Refused(node, f"{_LIBRARY}.{name} can not be compiled", f"there are {', '.join(_OF_NUMPY)}")
@@ -545,13 +540,13 @@ class _Reader:
             raise _Refused(node, f"{_LIBRARY}.{name} takes {len(taken)} arguments here")
         for each, value, kinds in zip(nodes, values, taken, strict=True):
             self._expect(each, value, kinds)
-        if not any(value.kind is Kind.ARRAY for value in values):
+        if not any(value.type == TENSOR for value in values):
             raise _Refused(node, f"{_LIBRARY}.{name} takes an array")
-        return Call(name, tuple(values))
+        return Intrinsic(TENSOR, 0, 0, name, tuple(values))
 
-    def _expect(self, node: ast.expr, value: Expression, kinds: frozenset[Kind]) -> None:
-        if value.kind not in kinds:
-            wanted = " or ".join(kind.value for kind in Kind if kind in kinds)
+    def _expect(self, node: ast.expr, value: TypedExpr, kinds: Sequence[ValueType]) -> None:
+        if value.type not in kinds:
+            wanted = " or ".join(said for kind, said in KINDS.items() if kind in kinds)
             raise _Refused(node, f"this is {_said(value)}, and is to be {wanted}")
 
 
@@ -559,5 +554,5 @@ def _returns(statement: ast.stmt) -> bool:
     return any(isinstance(node, ast.Return) for node in ast.walk(statement))
 
 
-def _said(value: Expression) -> str:
-    return value.kind.value
+def _said(value: TypedExpr) -> str:
+    return KINDS[value.type]

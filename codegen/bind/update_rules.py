@@ -3,74 +3,61 @@
 A rule is what `complete` does with it, with the helpers that it calls in their place: assignments, `if`, arithmetic,
 comparisons, a few functions of NumPy, and results. Conditional expressions are variables that are set before.
 
-Numbers, which are options and what is made of these, are told from arrays: a target computes numbers once for a step.
+Expressions are those of formulas. Numbers, which are options and what is made of these, are told from arrays: a target
+computes numbers once for a step.
 """
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from codegen.formula.typed import (
+    BOOL,
+    FLOAT,
+    TENSOR,
+    Arithmetic,
+    Intrinsic,
+    Literal,
+    TypedExpr,
+    ValueType,
+    Variable,
+    VariableKind,
+)
+from codegen.schema.types import BaseType
 
-class Kind(enum.Enum):
-    """What a value is."""
-
-    NUMBER = "a number"
-    FLAG = "true or false"
-    ARRAY = "an array"
-    MASK = "an array of bools"
-
-
-@dataclass(frozen=True, slots=True)
-class Constant:
-    value: float
-
-    @property
-    def kind(self) -> Kind:
-        return Kind.NUMBER
+MASK = BaseType("Mask")  # an array of bools
+# What a value is: a number, what is true or false, an array, a mask.
+KINDS: dict[ValueType, str] = {
+    FLOAT: "a number", BOOL: "true or false", TENSOR: "an array", MASK: "an array of bools",
+}  # fmt: skip
+OF_ELEMENTS = frozenset((TENSOR, MASK))
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+# Functions of NumPy for elements by signs of Python and the number of operands.
+FUNCTIONS = {
+    ("-", 1): "negative", ("+", 2): "add", ("-", 2): "subtract", ("*", 2): "multiply", ("/", 2): "divide",
+    ("==", 2): "equal", ("!=", 2): "not_equal", ("<", 2): "less", ("<=", 2): "less_equal", (">", 2): "greater",
+    (">=", 2): "greater_equal",
+}  # fmt: skip
+
+
+def variable(name: str, type: ValueType) -> Variable:
     """A value with a name, which is unique in its rule."""
-
-    name: str
-    kind: Kind
+    return Variable(type, 0, 0, VariableKind.INPUT, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Negative:
-    operand: Expression
-    kind: Kind
+def constant(value: float | bool) -> Literal:
+    return Literal(BOOL if isinstance(value, bool) else FLOAT, 0, 0, value)
 
 
-@dataclass(frozen=True, slots=True)
-class Binary:
-    """Arithmetic; `sign` is Python's."""
-
-    sign: str
-    left: Expression
-    right: Expression
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    sign: str
-    left: Expression
-    right: Expression
-    kind: Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function of NumPy."""
-
-    function: str
-    arguments: tuple[Expression, ...]
-    kind: Kind = Kind.ARRAY
+def of_signs(sign: str, *operands: TypedExpr) -> Arithmetic | Intrinsic:
+    """Arithmetic, or a comparison: of numbers, or a function of NumPy where there is an array."""
+    compares = sign in COMPARISONS
+    if all(operand.type == FLOAT for operand in operands):
+        return Arithmetic(BOOL if compares else FLOAT, 0, 0, sign, operands)
+    return Intrinsic(MASK if compares else TENSOR, 0, 0, FUNCTIONS[sign, len(operands)], operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +66,20 @@ class Given:
 
     array: int
     wanted: bool
-    kind: Kind = Kind.FLAG
 
 
-Expression: TypeAlias = Constant | Variable | Negative | Binary | Comparison | Call | Given
+Condition: TypeAlias = TypedExpr | Given
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
     target: Variable
-    value: Expression
+    value: TypedExpr
 
 
 @dataclass(frozen=True, slots=True)
 class If:
-    condition: Expression
+    condition: Condition
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
 
@@ -102,7 +88,7 @@ class If:
 class Return:
     """The end of each way through a rule: new values of all arrays but the first, None for one that is not there."""
 
-    values: tuple[Expression | None, ...]
+    values: tuple[TypedExpr | None, ...]
 
 
 Statement: TypeAlias = Assign | If | Return
@@ -130,22 +116,3 @@ class UpdateRule:
     optional: frozenset[int]
     options: tuple[Option, ...]
     body: tuple[Statement, ...]
-
-
-def parts_of(expression: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of."""
-    yield expression
-    for operand in operands_of(expression):
-        yield from parts_of(operand)
-
-
-def operands_of(expression: Expression) -> tuple[Expression, ...]:
-    """What an expression is made of at once."""
-    match expression:
-        case Negative(operand=operand):
-            return (operand,)
-        case Binary(left=left, right=right) | Comparison(left=left, right=right):
-            return left, right
-        case Call(arguments=arguments):
-            return arguments
-    return ()

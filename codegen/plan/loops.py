@@ -1,4 +1,5 @@
-"""Loops over elements, in no target's language: what expressions over elements, and formulas that run as one loop, are.
+"""Loops over elements, in no target's language: what expressions over elements, formulas that run as one loop, and the
+update rules of optimizers become.
 
 A loop reads Tensors, which are broadcast to one shape, and numbers. Each of its steps is a kernel on elements of these,
 or on what earlier steps made; the last one makes the result.
@@ -52,6 +53,11 @@ class Loop:
     tensors: tuple[Variable, ...]
     numbers: tuple[TypedExpr, ...]
     steps: tuple[Step, ...]
+
+    @property
+    def result(self) -> Operand:
+        """What the last step makes, or the Tensor that is there already."""
+        return Made(len(self.steps) - 1) if self.steps else self.tensors[0]
 
     def needed(self, operand: Operand, known: frozenset[int] = frozenset()) -> tuple[int, ...]:
         """The steps that an operand is made by, in their order, as far as they are not known."""

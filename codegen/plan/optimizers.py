@@ -12,22 +12,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from codegen.bind.update_rules import (
+    OF_ELEMENTS,
     Assign,
-    Constant,
-    Expression,
+    Condition,
     Given,
     If,
-    Kind,
     Option,
     Return,
     Statement,
     UpdateRule,
-    Variable,
-    operands_of,
-    parts_of,
+    variable,
 )
-
-_OF_ELEMENTS = frozenset((Kind.ARRAY, Kind.MASK))
+from codegen.formula.typed import TENSOR, Intrinsic, Literal, TypedExpr, Variable, walk
+from codegen.plan.loops import Form, Loop, Made, Operand, Step
+from codegen.python_source import numpy_function
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +33,21 @@ class SetNumber:
     """A number, or what is true or false; of the first time alone."""
 
     target: Variable
-    value: Expression
+    value: TypedExpr
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """A value for each element.
+class Fill:
+    """A loop whose result goes where the array of number `array` lies, or into the block of number `block`.
 
-    It goes where the array of number `array` lies, or into the block of number `block`, which `target` means from then
-    on. `kept` are the numbers that are to be kept for it, with their places.
+    That is what `target` means from then on. `kept` are the numbers that are to be kept for it, with their places.
     """
 
     target: Variable | None
     array: int | None
     block: int | None
-    value: Expression
-    kept: tuple[tuple[int, Expression], ...]
+    loop: Loop
+    kept: tuple[tuple[int, TypedExpr], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +71,12 @@ class Branch:
     """A condition; `way` is the place where the first time keeps it, None where it is known at any time."""
 
     way: int | None
-    condition: Expression
-    then: tuple[Step, ...]
-    otherwise: tuple[Step, ...]
+    condition: Condition
+    then: tuple[Action, ...]
+    otherwise: tuple[Action, ...]
 
 
-Step: TypeAlias = SetNumber | Loop | Point | Copy | Branch
+Action: TypeAlias = SetNumber | Fill | Point | Copy | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +92,11 @@ class OptimizerPlan:
     optional: frozenset[int]
     options: tuple[Option, ...]
     in_place: frozenset[int]
-    numbers: Mapping[Expression, int]
+    numbers: Mapping[TypedExpr, int]
     ways: int
     blocks: int
     locals: tuple[Variable, ...]
-    body: tuple[Step, ...]
+    body: tuple[Action, ...]
 
 
 def plan_optimizer(rule: UpdateRule) -> OptimizerPlan:
@@ -107,12 +104,12 @@ def plan_optimizer(rule: UpdateRule) -> OptimizerPlan:
     return _Planner(rule).plan()
 
 
-def steps_in(steps: Sequence[Step]) -> Iterator[Step]:
+def actions_in(steps: Sequence[Action]) -> Iterator[Action]:
     """All steps, those of both sides of conditions included."""
     for step in steps:
         yield step
         if isinstance(step, Branch):
-            yield from steps_in((*step.then, *step.otherwise))
+            yield from actions_in((*step.then, *step.otherwise))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +125,14 @@ class _Way:
     def meet(self, one: _Way, other: _Way) -> None:
         """Go on where two ways meet that have come from here."""
         self.kept.update(one.kept & other.kept)
-        for variable in one.origins.keys() | other.origins.keys():
-            self.origins[variable] = one.origins.get(variable, frozenset()) | other.origins.get(variable, frozenset())
+        for each in one.origins.keys() | other.origins.keys():
+            self.origins[each] = one.origins.get(each, frozenset()) | other.origins.get(each, frozenset())
 
 
 class _Planner:
     def __init__(self, rule: UpdateRule) -> None:
         self._rule = rule
-        self._numbers: dict[Expression, int] = {}
+        self._numbers: dict[TypedExpr, int] = {}
         self._ways = 0
         self._blocks = 0
         self._results: list[Variable] = []
@@ -172,16 +169,16 @@ class _Planner:
             if variable in others:
                 return False
             later = end.values[number:]
-            if value != variable and any(variable in parts_of(each) for each in later if each is not None):
+            if value != variable and any(variable in walk(each) for each in later if each is not None):
                 return False
         return True
 
-    def _steps(self, statements: Sequence[Statement], way: _Way) -> tuple[Step, ...]:
+    def _steps(self, statements: Sequence[Statement], way: _Way) -> tuple[Action, ...]:
         """The steps of one way, which is followed to their end."""
-        steps: list[Step] = []
+        steps: list[Action] = []
         for statement in statements:
             match statement:
-                case Assign(target=target, value=value) if target.kind not in _OF_ELEMENTS:
+                case Assign(target=target, value=value) if target.type not in OF_ELEMENTS:
                     steps.append(SetNumber(target, value))
                 case Assign(target=target, value=Variable() as source):
                     steps.append(Point(target, source))
@@ -200,20 +197,21 @@ class _Planner:
                     steps += self._end(values, way)
         return tuple(steps)
 
-    def _loop(self, target: Variable | None, array: int | None, value: Expression, way: _Way) -> Loop:
+    def _loop(self, target: Variable | None, array: int | None, value: TypedExpr, way: _Way) -> Fill:
         """A loop into an array, or into a new block."""
         block = None
         if array is None:
             block, self._blocks = self._blocks, self._blocks + 1
             if target is not None:
                 way.origins[target] = frozenset()
+        loop = loop_of(value)
         # Numbers are set once, so what is made of them is the same wherever it is wanted.
-        places = {self._numbers.setdefault(each, len(self._numbers)): each for each in numbers_in(value)}
+        places = {self._numbers.setdefault(each, len(self._numbers)): each for each in loop.numbers}
         new = tuple((place, number) for place, number in places.items() if place not in way.kept)
         way.kept.update(places)
-        return Loop(target, array, block, value, new)
+        return Fill(target, array, block, loop, new)
 
-    def _end(self, values: Sequence[Expression | None], way: _Way) -> Iterator[Step]:
+    def _end(self, values: Sequence[TypedExpr | None], way: _Way) -> Iterator[Action]:
         """What brings results to where they belong: loops, and then copies."""
         copies = []
         for number, value in enumerate(values, 1):
@@ -237,26 +235,36 @@ class _Planner:
                 yield Branch(None, Given(number, True), (loop,), ()) if number in self._rule.optional else loop
         yield from (Copy(number, source) for number, source in copies)
 
-    def _result_of(self, variable: Variable) -> Variable:
+    def _result_of(self, array: Variable) -> Variable:
         """A new variable for what an array is to become."""
         taken = {each.name for each in (*self._rule.arrays, *(option.variable for option in self._rule.options))}
         taken |= {each.name for each in (*(assign.target for assign in self._assigns), *self._results)}
-        name = f"{variable.name}_after"
+        name = f"{array.name}_after"
         while name in taken:
             name += "_"
-        self._results.append(Variable(name, Kind.ARRAY))
+        self._results.append(variable(name, TENSOR))
         return self._results[-1]
 
 
-def numbers_in(expression: Expression) -> Iterator[Expression]:
-    """The numbers that elements meet in an expression, without constants; each as large as it can be."""
-    if isinstance(expression, Constant):
-        return
-    if expression.kind not in _OF_ELEMENTS:
-        yield expression
-        return
-    for operand in operands_of(expression):
-        yield from numbers_in(operand)
+def loop_of(value: TypedExpr) -> Loop:
+    """The loop that computes a value for each element; of the numbers in it each is as large as it can be."""
+    tensors: dict[Variable, None] = {}
+    numbers: dict[TypedExpr, None] = {}
+    steps: list[Step] = []
+
+    def operand(part: TypedExpr) -> Operand:
+        if isinstance(part, Variable) and part.type in OF_ELEMENTS:
+            tensors[part] = None
+        elif isinstance(part, Intrinsic):
+            operands = tuple(map(operand, part.args))
+            steps.append(Step(numpy_function(part.name), operands, Form.ELEMENT))
+            return Made(len(steps) - 1)
+        elif not isinstance(part, Literal):
+            numbers[part] = None
+        return part
+
+    operand(value)
+    return Loop(tuple(tensors), tuple(numbers), tuple(steps))
 
 
 def _statements(statements: Sequence[Statement]) -> Iterator[Statement]:

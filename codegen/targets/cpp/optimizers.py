@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from codegen.bind.update_rules import (
-    Binary,
-    Call,
-    Comparison,
-    Constant,
-    Expression,
-    Given,
-    Kind,
-    Negative,
-    Option,
-    Variable,
-)
-from codegen.plan.optimizers import Branch, Copy, Loop, OptimizerPlan, Point, SetNumber, Step, steps_in
+from codegen.bind.update_rules import FUNCTIONS, MASK, Condition, Given, Option
+from codegen.formula.typed import BOOL, FLOAT, Arithmetic, Literal, TypedExpr, Variable
+from codegen.plan.loops import Loop, Made, Operand
+from codegen.plan.optimizers import Action, Branch, Copy, Fill, OptimizerPlan, Point, SetNumber, actions_in
 from codegen.targets.cpp.names import cpp
 from codegen.targets.environment import quoted
 
 _OF_NUMPY = {
     "sqrt": "std::sqrt", "abs": "std::abs", "maximum": "kernels::maximum::apply", "where": "chosen", "clip": "bounded",
 }  # fmt: skip
+_SIGNS = {function: sign for (sign, _), function in FUNCTIONS.items()}
 # How tight signs bind; what is no sign binds tightest.
 _PRECEDENCE = {"==": 1, "!=": 1, "<": 2, "<=": 2, ">": 2, ">=": 2, "+": 3, "-": 3, "*": 4, "/": 4}
 _UNARY, _CLOSED = 5, 6
@@ -77,7 +69,7 @@ def _options(plan: OptimizerPlan) -> Iterator[str]:
         kind, test = ("bool", " != 0") if _is_flag(option.variable) else ("double", "")
         yield f"  [[maybe_unused]] const {kind} {_name(option.variable)} = step.options[{number}]{test};"
     for variable in plan.locals:
-        if variable.kind in (Kind.NUMBER, Kind.FLAG):
+        if variable.type in (FLOAT, BOOL):
             kind, zero = ("bool", "false") if _is_flag(variable) else ("double", "0")
             yield f"  {kind} {_name(variable)} = {zero};"
 
@@ -87,14 +79,14 @@ def _pointers(plan: OptimizerPlan) -> Iterator[str]:
     for number, variable in enumerate(plan.arrays):
         constant = "" if number in plan.in_place else "const "
         yield f"      [[maybe_unused]] {constant}T* {_name(variable)} = step->at<T>({number}, at);"
-    targets = {step.target for step in steps_in(plan.body) if isinstance(step, Loop | Point)}
+    targets = {action.target for action in actions_in(plan.body) if isinstance(action, Fill | Point)}
     for variable in plan.locals:
         if variable in targets:
             yield f"      const T* {_name(variable)} = nullptr;"
 
 
 def _is_flag(variable: Variable) -> bool:
-    return variable.kind is Kind.FLAG
+    return variable.type == BOOL
 
 
 def _name(variable: Variable) -> str:
@@ -104,14 +96,14 @@ def _name(variable: Variable) -> str:
 class _Printer:
     """Statements for one of the two times; a subclass prints what is not a condition."""
 
-    def lines(self, steps: Sequence[Step], depth: int) -> Iterator[str]:
+    def lines(self, actions: Sequence[Action], depth: int) -> Iterator[str]:
         pad = "  " * depth
-        for step in steps:
-            if not isinstance(step, Branch):
-                yield from (f"{pad}{line}" for line in self.step(step))
+        for action in actions:
+            if not isinstance(action, Branch):
+                yield from (f"{pad}{line}" for line in self.action(action))
                 continue
-            then, otherwise = ([*self.lines(branch, depth + 1)] for branch in (step.then, step.otherwise))
-            condition, *before = self.condition(step)
+            then, otherwise = ([*self.lines(branch, depth + 1)] for branch in (action.then, action.otherwise))
+            condition, *before = self.condition(action)
             yield from (f"{pad}{line}" for line in before)
             if then:
                 yield f"{pad}if ({condition}) {{"
@@ -128,7 +120,7 @@ class _Printer:
         """A condition, and what stands before it."""
         raise NotImplementedError
 
-    def step(self, step: Step) -> Iterator[str]:
+    def action(self, action: Action) -> Iterator[str]:
         raise NotImplementedError
 
 
@@ -142,11 +134,11 @@ class _Numbers(_Printer):
         way = f"step.ways[{branch.way}]"
         return way, f"{way} = {text};"
 
-    def step(self, step: Step) -> Iterator[str]:
-        match step:
+    def action(self, action: Action) -> Iterator[str]:
+        match action:
             case SetNumber(target=target, value=value):
                 yield f"{_name(target)} = {_number(value)[0]};"
-            case Loop(kept=kept):
+            case Fill(kept=kept):
                 for place, value in kept:
                     yield f"step.numbers[{place}] = {_number(value)[0]};"
 
@@ -162,13 +154,13 @@ class _Elements(_Printer):
             return (_number(branch.condition, "->")[0],)
         return (f"step->ways[{branch.way}]",)
 
-    def step(self, step: Step) -> Iterator[str]:
-        match step:
-            case Loop(target=target, array=array, block=block, value=value):
+    def action(self, action: Action) -> Iterator[str]:
+        match action:
+            case Fill(target=target, array=array, block=block, loop=loop):
                 place = f"t{block}" if array is None else _name(self._plan.arrays[array])
-                text = _element(value, self._plan.numbers)[0]
+                text = _as_number(loop.result, _element(loop.result, loop, self._plan.numbers), loop)[0]
                 yield "GRADWRIGHT_INDEPENDENT"
-                yield f"for (npy_intp i = 0; i < n; ++i) {place}[i] = {_cast(value, text)};"
+                yield f"for (npy_intp i = 0; i < n; ++i) {place}[i] = {text};"
                 if array is None:
                     assert target is not None
                     yield f"{_name(target)} = t{block};"
@@ -178,54 +170,50 @@ class _Elements(_Printer):
                 yield f"step->put({array}, at, {_name(source)}, n);"
 
 
-def _number(value: Expression, access: str = ".") -> _Text:
+def _number(value: Condition, access: str = ".") -> _Text:
     """A number, or what is true or false, where `step` is at hand."""
     match value:
-        case Constant(value=number):
+        case Given(array=array, wanted=wanted):
+            return f"step{access}arrays[{array}] {'!=' if wanted else '=='} nullptr", _PRECEDENCE["=="]
+        case Literal(value=number):
             return repr(number), _CLOSED
         case Variable():
             return _name(value), _CLOSED
-        case Given(array=array, wanted=wanted):
-            return f"step{access}arrays[{array}] {'!=' if wanted else '=='} nullptr", _PRECEDENCE["=="]
-        case Negative(operand=operand):
+        case Arithmetic(operands=(operand,)):
             return f"-{_held(_number(operand, access), _UNARY + 1)}", _UNARY
-        case Binary(sign="/" | "**" as sign, left=left, right=right):
+        case Arithmetic(op="/" | "**" as sign, operands=(left, right)):
             function = {"/": "quotient", "**": "power"}[sign]
             return f"step{access}{function}({_number(left, access)[0]}, {_number(right, access)[0]})", _CLOSED
-        case Binary(sign=sign, left=left, right=right) | Comparison(sign=sign, left=left, right=right):
+        case Arithmetic(op=sign, operands=(left, right)):
             return _infix(sign, _number(left, access), _number(right, access))
     raise AssertionError(value)
 
 
-def _element(value: Expression, numbers: Mapping[Expression, int]) -> _Text:
+def _element(operand: Operand, loop: Loop, numbers: Mapping[TypedExpr, int]) -> _Text:
     """An element at the place `i`; masks are bools in expressions, and numbers in blocks."""
-    if isinstance(value, Constant):
-        return f"T({value.value!r})", _CLOSED
-    if value.kind in (Kind.NUMBER, Kind.FLAG):
-        return f"n{numbers[value]}", _CLOSED
-    match value:
-        case Variable(kind=kind):
-            element = f"{_name(value)}[i]"
-            return (element, _CLOSED) if kind is Kind.ARRAY else (f"{element} != T(0)", _PRECEDENCE["!="])
-        case Negative(operand=operand):
-            return f"-{_held(_element(operand, numbers), _UNARY + 1)}", _UNARY
-        case Binary(sign=sign, left=left, right=right):
-            texts = [
-                (_cast(side, text), _CLOSED if side.kind is Kind.MASK else tight)
-                for side, (text, tight) in ((side, _element(side, numbers)) for side in (left, right))
-            ]
-            return _infix(sign, *texts)
-        case Comparison(sign=sign, left=left, right=right):
-            return _infix(sign, _element(left, numbers), _element(right, numbers))
-        case Call(function=function, arguments=arguments):
-            texts_ = [_element(argument, numbers)[0] for argument in arguments]
-            return f"{_OF_NUMPY[function]}({', '.join(texts_)})", _CLOSED
-    raise AssertionError(value)
+    if isinstance(operand, Made):
+        step = loop.steps[operand.step]
+        name, texts = step.kernel.alias, [_element(each, loop, numbers) for each in step.operands]
+        if name not in _SIGNS:
+            return f"{_OF_NUMPY[name]}({', '.join(text for text, _ in texts)})", _CLOSED
+        if len(texts) == 1:
+            return f"{_SIGNS[name]}{_held(texts[0], _UNARY + 1)}", _UNARY
+        if not step.kernel.gives_bools:
+            texts = [_as_number(each, text, loop) for each, text in zip(step.operands, texts, strict=True)]
+        return _infix(_SIGNS[name], *texts)
+    if isinstance(operand, Literal):
+        return f"T({operand.value!r})", _CLOSED
+    if operand in loop.tensors:
+        assert isinstance(operand, Variable)
+        element = f"{_name(operand)}[i]"
+        return (element, _CLOSED) if operand.type != MASK else (f"{element} != T(0)", _PRECEDENCE["!="])
+    return f"n{numbers[operand]}", _CLOSED
 
 
-def _cast(value: Expression, text: str) -> str:
+def _as_number(operand: Operand, text: _Text, loop: Loop) -> _Text:
     """An element as a number."""
-    return f"static_cast<T>({text})" if value.kind is Kind.MASK else text
+    is_mask = loop.steps[operand.step].kernel.gives_bools if isinstance(operand, Made) else operand.type == MASK
+    return (f"static_cast<T>({text[0]})", _CLOSED) if is_mask else text
 
 
 def _infix(sign: str, left: _Text, right: _Text) -> _Text:

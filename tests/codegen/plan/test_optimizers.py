@@ -13,7 +13,8 @@ from codegen.bind.update_rules import UpdateRule
 from codegen.excerpt import source_lines
 from codegen.paths import Paths, PythonPart, project_paths
 from codegen.pipeline import analyze, emit
-from codegen.plan.optimizers import Copy, Loop, Point, plan_optimizer, steps_in
+from codegen.plan.loops import Made
+from codegen.plan.optimizers import Copy, Fill, Point, actions_in, plan_optimizer
 from codegen.python_source import SourcePart
 from codegen.source import Diagnostic, Diagnostics
 from codegen.targets.cpp.optimizers import optimizer_view
@@ -205,10 +206,21 @@ def test_what_the_plan_of_momentum_is() -> None:
     assert [option.default for option in sgd.options][:4] == [None, 0.0, 0.0, 0.0]
     assert sgd.optional == {2}
     assert sgd.in_place == {1}  # the sum may become the gradient itself
-    kinds = {type(step) for step in steps_in(sgd.body)}
-    assert {Loop, Point, Copy} <= kinds
+    kinds = {type(action) for action in actions_in(sgd.body)}
+    assert {Fill, Point, Copy} <= kinds
     adam = next(each for each in plan.optimizers if each.name == "adam")
     assert adam.in_place == {1, 2}
+
+
+def test_a_loop_has_steps_of_tensors_and_numbers(tmp_path: Path) -> None:
+    (rule,), _ = read(body("return param - xp.where(a > 0, grad * (2 * lr), 1), a, b"), tmp_path)
+    (fill,) = actions_in(plan_optimizer(rule).body)
+    assert isinstance(fill, Fill)
+    assert [tensor.name for tensor in fill.loop.tensors] == ["param", "a", "grad"]
+    assert len(fill.loop.numbers) == 1
+    assert [step.kernel.alias for step in fill.loop.steps] == ["greater", "multiply", "where", "subtract"]
+    assert fill.loop.steps[2].operands[:2] == (Made(0), Made(1))
+    assert fill.loop.result == Made(3)
 
 
 # -- what is not
