@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from codegen.codes import Code
 from codegen.module_names import short_name
 from codegen.paths import PythonPart, Texts
+from codegen.python_syntax import defaults, parameters
 from codegen.source import CONFLICT_HINT, Diagnostics, SourceFile, Span, find_conflict
 
 if TYPE_CHECKING:
@@ -237,15 +238,10 @@ def _functions(tree: ast.Module, file: SourceFile, module: str) -> Iterator[Pyth
 
 
 def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str) -> PythonFunction:
-    arguments = definition.args
-    positional = [*arguments.posonlyargs, *arguments.args]
-    first_default = len(positional) - len(arguments.defaults)
-    parameters = [
-        Parameter(p.arg, _text(p.annotation), i >= first_default, keyword_only=False) for i, p in enumerate(positional)
-    ]
-    parameters += [
-        Parameter(p.arg, _text(p.annotation), default is not None, keyword_only=True)
-        for p, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    arguments, optional = definition.args, defaults(definition)
+    known = [
+        Parameter(each.arg, _text(each.annotation), each.arg in optional, each in arguments.kwonlyargs)
+        for each in parameters(definition)
     ]
     start = file.line_starts[definition.lineno - 1] + definition.col_offset + len("def ")
     span = Span(file, start, start + len(definition.name))
@@ -253,7 +249,7 @@ def _from_definition(definition: ast.FunctionDef, file: SourceFile, module: str)
     linear = tuple((linear_names(each), _span(file, each)) for each in linear_groups(definition))
     returns = _text(definition.returns)
     return PythonFunction(
-        definition.name, module, tuple(parameters), returns, span, about=about, linear=linear,
+        definition.name, module, tuple(known), returns, span, about=about, linear=linear,
         takes_rest=arguments.vararg is not None, takes_options=arguments.kwarg is not None,
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.tensor_methods",),
         ("codegen.pytorch_files",),
         ("codegen.paths",),
-        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.signs"),
+        ("codegen.source", "codegen.excerpt", "codegen.python_source", "codegen.python_syntax", "codegen.signs"),
         ("codegen.schema",),
         ("codegen.formula",),
         ("codegen.read",),

@@ -10,6 +10,8 @@ from itertools import chain, count
 from typing import TypeAlias
 
 from codegen.bind.update_rules import (
+    COMPARISONS,
+    FUNCTIONS,
     KINDS,
     MASK,
     Assign,
@@ -27,6 +29,7 @@ from codegen.bind.update_rules import (
 from codegen.codes import Code
 from codegen.formula.typed import BOOL, FLOAT, TENSOR, Intrinsic, Literal, TypedExpr, ValueType, Variable, walk
 from codegen.python_source import PythonModule, SourcePart
+from codegen.python_syntax import SIGNS, names_set, positional_parameters
 from codegen.source import Diagnostics
 
 # The function that all rules are called through, and its parameters for the rule and for the library of arrays.
@@ -51,10 +54,6 @@ def read_update_rules(part: SourcePart, diagnostics: Diagnostics) -> tuple[Updat
     return tuple(rules)
 
 
-_SIGNS: Mapping[type[ast.operator], str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
-_COMPARISONS: Mapping[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 _NUMBERS = (FLOAT,)
 _ARRAYS = (TENSOR,)
 _EITHER = (FLOAT, TENSOR)
@@ -138,7 +137,7 @@ class _Reader:
     # -- functions
 
     def rule(self, entry: ast.FunctionDef, definition: ast.FunctionDef) -> UpdateRule:
-        positional = [*definition.args.posonlyargs, *definition.args.args]
+        positional = positional_parameters(definition)
         if not positional or positional[0].arg != _LIBRARY:
             raise _Refused(
                 definition.body[0], f"the first parameter of '{definition.name}' is not '{_LIBRARY}'",
@@ -160,7 +159,7 @@ class _Reader:
         shared = [*self._options(entry, ())]
         own = [*self._options(definition, {each.name for each in shared})]
         values: dict[str, _Value] = {_LIBRARY: _Nothing.NONE}
-        names = [parameter.arg for parameter in (*entry.args.posonlyargs, *entry.args.args)]
+        names = [parameter.arg for parameter in positional_parameters(entry)]
         if names[:2] != [_RULE, _LIBRARY] or entry.args.vararg is None or len(arrays) < len(names) - 2:
             raise _Refused(entry.body[0], f"'{ENTRY}' does not take ({_RULE}, {_LIBRARY}, arrays, *arrays)")
         values |= dict(zip(names[2:], arrays, strict=False))
@@ -216,14 +215,12 @@ class _Reader:
                 named |= scope.rest
             else:
                 named[keyword.arg] = self._passed(keyword.value, scope)
-        positional = [parameter.arg for parameter in (*definition.args.posonlyargs, *definition.args.args)]
+        positional = [parameter.arg for parameter in positional_parameters(definition)]
         keywords = {parameter.arg for parameter in definition.args.kwonlyargs}
         values = dict(zip(positional, given, strict=False)) | named
         if len(given) != len(positional) or named.keys() != keywords:
             raise _Refused(call, f"these are not the arguments of '{definition.name}'")
-        changed = {
-            node.id for node in ast.walk(definition) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
+        changed = names_set(definition)
         before: list[Statement] = []
         for name, value in values.items():
             if isinstance(value, _Nothing):
@@ -480,11 +477,11 @@ class _Reader:
                 return before, of_signs("-", value)
             case ast.BinOp(left=left, op=op, right=right):
                 return before, self._binary(node, op, read(left), read(right))
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARISONS:
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if SIGNS.get(type(op)) in COMPARISONS:
                 sides = read(left), read(right)
                 for each, side in zip((left, right), sides, strict=True):
                     self._expect(each, side, _EITHER)
-                return before, of_signs(_COMPARISONS[type(op)], *sides)
+                return before, of_signs(SIGNS[type(op)], *sides)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._conditional(node, test, (body, orelse), scope, known)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name), args=args, keywords=[]) if (
@@ -505,9 +502,9 @@ class _Reader:
         return value
 
     def _binary(self, node: ast.expr, op: ast.operator, left: TypedExpr, right: TypedExpr) -> TypedExpr:
-        sign = _SIGNS.get(type(op))
+        sign = SIGNS.get(type(op))
         kinds = {left.type, right.type}
-        if sign is None:
+        if sign is None or (sign != "**" and (sign, 2) not in FUNCTIONS):
             raise _Refused(node, "a rule adds, subtracts, multiplies, divides, and raises numbers to powers")
         # NumPy makes numbers of bools where they meet an array of these.
         if kinds != {FLOAT} and (TENSOR not in kinds or BOOL in kinds or sign == "**"):

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 
 from codegen.codes import Code
 from codegen.python_source import PythonModule, parts_of
+from codegen.python_syntax import OPERATORS
 from codegen.rules.checked import Checked
 from codegen.source import Diagnostics, Span
 from codegen.words import did_you_mean
-
-# The module of operators, under both names of the package.
-_OPS = (("runtime", "ops"), ("gradwright", "ops"))
 
 
 def check_called(checked: Checked, diagnostics: Diagnostics) -> None:
@@ -47,4 +45,4 @@ def called_operator(module: PythonModule, call: ast.Call, namespace: str) -> ast
                 return None
         case _:
             return None
-    return called if module.imports.get(name) in _OPS else None
+    return called if module.imports.get(name) in OPERATORS else None

@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from codegen.codes import Code
 from codegen.formula.typed import TENSOR
 from codegen.python_source import PythonModule, parts_of
+from codegen.python_syntax import parameters
 from codegen.rules.called import called_operator
 from codegen.rules.checked import Checked
 from codegen.source import Diagnostics, Span
@@ -74,15 +75,14 @@ class _Values:
         self._module = module
         self._giving = giving
         self._namespace = namespace
-        arguments = definition.args
-        parameters = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+        known = parameters(definition)
         self._numbers = {
-            each.arg for each in parameters if isinstance(each.annotation, ast.Name) and each.annotation.id in _NUMBERS
+            each.arg for each in known if isinstance(each.annotation, ast.Name) and each.annotation.id in _NUMBERS
         }
         assigned = _assignments(definition)
         self._numbers -= assigned.keys()
-        given = {each.arg for each in parameters if self._is_class(each.annotation)}
-        unknown = {each.arg for each in parameters} - given
+        given = {each.arg for each in known if self._is_class(each.annotation)}
+        unknown = {each.arg for each in known} - given
         # The greatest set of names that are Tensors by what is assigned to them, if the others are.
         self._tensors = (given | assigned.keys()) - unknown - _bound_otherwise(definition)
         while wrong := {

@@ -19,18 +19,9 @@ from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.formula.meaning import Meaning
 from codegen.formula.typed import HelperCall, OperatorCall, TypedExpr, walk
 from codegen.python_source import FunctionIndex, PythonFunction, PythonModule
+from codegen.python_syntax import PREFIXES, SIGNS, parameters
 from codegen.read.model import NativeFunction
 from codegen.signs import Form
-
-_SIGNS: Mapping[type[ast.AST], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
-    ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<",
-    ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
-
-
-_PREFIXES: Mapping[type[ast.AST], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
-
 
 _OF_PYTHON = frozenset(("len", "isinstance", "bool", "int", "float", "type", "range"))
 
@@ -202,12 +193,12 @@ class Reach:
             if name is not None:
                 yield name
         elif isinstance(node, ast.BinOp) and self._is_tensor(node, tensors):
-            yield from self._by_sign.get(_SIGNS.get(type(node.op), ""), ())
+            yield from self._by_sign.get(SIGNS.get(type(node.op), ""), ())
         elif isinstance(node, ast.UnaryOp) and self._is_tensor(node, tensors):
-            yield from self._prefixed.get(_PREFIXES.get(type(node.op), ""), ())
+            yield from self._prefixed.get(PREFIXES.get(type(node.op), ""), ())
         elif isinstance(node, ast.Compare) and self._is_tensor(node, tensors):
             for sign in node.ops:
-                yield from self._by_sign.get(_SIGNS.get(type(sign), ""), ())
+                yield from self._by_sign.get(SIGNS.get(type(sign), ""), ())
 
     def _operator_called(self, called: ast.Attribute) -> str | None:
         """The base name of the operator that `ops.f(...)`, `ops.f.default(...)` or `x.f(...)` calls."""
@@ -219,9 +210,9 @@ class Reach:
 
     def _tensors_in(self, definition: ast.FunctionDef) -> set[str]:
         """The names of a function that stand for Tensors, or lists of them: parameters, and what is made of these."""
-        arguments = definition.args
-        named = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        tensors = {each.arg for each in named if each.annotation and "Tensor" in ast.unparse(each.annotation)}
+        tensors = {
+            each.arg for each in parameters(definition) if each.annotation and "Tensor" in ast.unparse(each.annotation)
+        }
         for _ in range(2):  # what stands later in a loop may be used before
             for node in ast.walk(definition):
                 if isinstance(node, ast.Assign):

@@ -5,17 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from codegen.python_syntax import PREFIXES, SIGNS
 from codegen.rules.linear.calls import Argument
 from codegen.rules.linear.degree import Degree, Value, conjugated, either, either_value, flat, opaque, varies
 from codegen.rules.linear.python_calls import Calls
 from codegen.signs import Sign, binary_sign, prefix_sign
 
-_SIGNS: dict[type[ast.operator | ast.unaryop], Sign | None] = {
-    ast.Add: binary_sign("+"), ast.Sub: binary_sign("-"), ast.Mult: binary_sign("*"), ast.Div: binary_sign("/"),
-    ast.Mod: binary_sign("%"), ast.Pow: binary_sign("**"), ast.FloorDiv: binary_sign("//"),
-    ast.MatMult: binary_sign("@"), ast.BitAnd: binary_sign("&"), ast.BitOr: binary_sign("|"),
-    ast.BitXor: binary_sign("^"), ast.USub: prefix_sign("-"), ast.Invert: prefix_sign("~"),
-}  # fmt: skip  # fmt: skip
 # Attributes that give the elements of a Tensor, conjugated or in another order; those that give facts about it.
 _LINEAR_ATTRIBUTES = {"T": False, "mT": False, "H": True, "mH": True}  # whether they conjugate
 _FACTS = frozenset((
@@ -183,13 +178,18 @@ class Expressions(Calls):
     def sign(self, node: ast.expr, op: ast.operator | ast.unaryop, *operands: ast.expr) -> Degree:
         arguments = [self.argument(operand) for operand in operands]
         degrees = [argument.degree for argument in arguments]
-        base = self.operators.written(_SIGNS.get(type(op)))
+        base = self.operators.written(_sign(op))
         if not any(map(varies, degrees)):
             multiplied = isinstance(op, ast.Mult) and Degree.ZERO in degrees
             return Degree.ZERO if multiplied or set(degrees) == {Degree.ZERO} else Degree.CONSTANT
         if base is None:
             return opaque(degrees)
         return flat(self.operator(node, base, None, arguments, {}))
+
+
+def _sign(op: ast.operator | ast.unaryop) -> Sign | None:
+    prefix = PREFIXES.get(type(op))
+    return binary_sign(SIGNS.get(type(op), "")) if prefix is None else prefix_sign(prefix)
 
 
 def _integer(node: ast.expr) -> int | None:

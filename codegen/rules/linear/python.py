@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from codegen.python_source import PythonFunction, PythonModule, linear_groups, linear_names
+from codegen.python_syntax import defaults, parameters
 from codegen.rules.linear.calls import Cause, Explain, Operators, Trace
 from codegen.rules.linear.conclusions import Conclusions
 from codegen.rules.linear.degree import Degree, Value, either, either_value, flat, opaque, varies
@@ -92,21 +93,17 @@ class _Run(Expressions):
         self.exits: list[dict[str, Value]] = []  # the variables where the innermost loop is left, or its body
 
     def function(self, definition: ast.FunctionDef, values: Mapping[str, Value]) -> Value:
-        arguments = definition.args
-        parameters = [*arguments.posonlyargs, *arguments.args]
-        defaults = dict(zip([p.arg for p in parameters[::-1]], arguments.defaults[::-1], strict=False))
-        named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        defaults |= {p.arg: default for p, default in named if default is not None}
-        for name in [p.arg for p in (*parameters, *arguments.kwonlyargs)]:
+        self.annotations = {each.arg: each.annotation for each in parameters(definition)}
+        optional, rest = defaults(definition), definition.args.vararg
+        for name in self.annotations:
             if name in values:
                 self.variables[name] = values[name]
-            elif name in defaults:
-                self.variables[name] = self.value(defaults[name])
+            elif name in optional:
+                self.variables[name] = self.value(optional[name])
             else:
                 self.variables[name] = Degree.CONSTANT
-        if arguments.vararg is not None:
-            self.variables[arguments.vararg.arg] = values.get(arguments.vararg.arg, Degree.ZERO)
-        self.annotations = {p.arg: p.annotation for p in (*parameters, *arguments.kwonlyargs)}
+        if rest is not None:
+            self.variables[rest.arg] = values.get(rest.arg, Degree.ZERO)
         if self.block(definition.body):
             self.give(Degree.ZERO)  # None
         return Degree.ZERO if self.result is None else self.result

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from codegen.formula.intrinsics import tensor_intrinsic
 from codegen.python_source import PythonModule
+from codegen.python_syntax import OPERATORS, parameters, positional_parameters
 from codegen.rules.linear.calls import Argument
 from codegen.rules.linear.degree import Degree, Value, conjugated, either, flat, opaque
 from codegen.rules.linear.scope import Scope
@@ -19,7 +20,6 @@ _GROWING_METHODS = frozenset(("append", "extend", "insert", "add", "update"))
 _CONSTANT_FUNCTIONS = frozenset(("len", "isinstance", "range", "type", "id", "hasattr"))
 # What annotations say.
 _IS_TENSOR = {"Tensor": True, "Scalar": False, "int": False, "float": False}
-_OPS = (("runtime", "ops"), ("gradwright", "ops"))  # the module of operators, under both names of the package
 # Modules whose functions look at shapes, strides and dtypes only.
 _FACT_MODULES = ("runtime.base.dtypes", "runtime.base.types")
 
@@ -79,7 +79,7 @@ class Calls(Scope):
     def operator_base(self, function: ast.Attribute) -> tuple[str, str | None] | None:
         """The operator that `ops.base` or `ops.base.overload` names, or `ops.namespace.base`."""
         inner = function.value
-        if isinstance(inner, ast.Name) and self.imported(inner.id) in _OPS:
+        if isinstance(inner, ast.Name) and self.imported(inner.id) in OPERATORS:
             return function.attr, None
         before = self.operator_base(inner) if isinstance(inner, ast.Attribute) else None
         if before is None:
@@ -131,14 +131,11 @@ class Calls(Scope):
     ) -> Value:
         definition = module.functions[name]
         arguments = definition.args
-        names = [parameter.arg for parameter in (*arguments.posonlyargs, *arguments.args)]
+        names = [parameter.arg for parameter in positional_parameters(definition)]
         arguments_by_name = dict(zip(names, values, strict=False)) | dict(keywords)
         if arguments.vararg is not None:
             arguments_by_name[arguments.vararg.arg] = either(*(flat(value) for value in values[len(names) :]))
-        elif len(values) > len(names) or not arguments_by_name.keys() <= {
-            *names,
-            *(p.arg for p in arguments.kwonlyargs),
-        }:
+        elif len(values) > len(names) or not arguments_by_name.keys() <= {each.arg for each in parameters(definition)}:
             return opaque(map(flat, arguments_by_name.values()))  # `f(*args)`
         return self.follow(module, name, arguments_by_name)
 

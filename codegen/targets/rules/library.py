@@ -15,6 +15,7 @@ from codegen.plan.loops import Made, Operand
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.python_source import PythonModule
+from codegen.python_syntax import SIGNS
 from codegen.schema.names import python
 from codegen.schema.types import ListType, OptionalType
 from codegen.targets.literals import default_value, literal
@@ -51,20 +52,20 @@ class Item:
     imports: dict[str, None] = field(default_factory=dict)
 
 
-_SIGNS: Mapping[str, tuple[str, Binding]] = {
-    "add.Tensor": ("+", Binding.SUM), "add.Scalar": ("+", Binding.SUM),
-    "sub.Tensor": ("-", Binding.SUM), "sub.Scalar": ("-", Binding.SUM),
-    "mul.Tensor": ("*", Binding.PRODUCT), "mul.Scalar": ("*", Binding.PRODUCT),
-    "div.Tensor": ("/", Binding.PRODUCT), "div.Scalar": ("/", Binding.PRODUCT),
-    "matmul": ("@", Binding.PRODUCT), "mm": ("@", Binding.PRODUCT), "bmm": ("@", Binding.PRODUCT),
-    "mv": ("@", Binding.PRODUCT),
-    "pow.Tensor_Scalar": ("**", Binding.POWER), "pow.Tensor_Tensor": ("**", Binding.POWER),
-    "eq.Tensor": ("==", Binding.COMPARISON), "eq.Scalar": ("==", Binding.COMPARISON),
-    "ne.Tensor": ("!=", Binding.COMPARISON), "ne.Scalar": ("!=", Binding.COMPARISON),
-    "lt.Tensor": ("<", Binding.COMPARISON), "lt.Scalar": ("<", Binding.COMPARISON),
-    "le.Tensor": ("<=", Binding.COMPARISON), "le.Scalar": ("<=", Binding.COMPARISON),
-    "gt.Tensor": (">", Binding.COMPARISON), "gt.Scalar": (">", Binding.COMPARISON),
-    "ge.Tensor": (">=", Binding.COMPARISON), "ge.Scalar": (">=", Binding.COMPARISON),
+_SIGNS: Mapping[str, str] = {
+    "add.Tensor": "+", "add.Scalar": "+",
+    "sub.Tensor": "-", "sub.Scalar": "-",
+    "mul.Tensor": "*", "mul.Scalar": "*",
+    "div.Tensor": "/", "div.Scalar": "/",
+    "matmul": "@", "mm": "@", "bmm": "@",
+    "mv": "@",
+    "pow.Tensor_Scalar": "**", "pow.Tensor_Tensor": "**",
+    "eq.Tensor": "==", "eq.Scalar": "==",
+    "ne.Tensor": "!=", "ne.Scalar": "!=",
+    "lt.Tensor": "<", "lt.Scalar": "<",
+    "le.Tensor": "<=", "le.Scalar": "<=",
+    "gt.Tensor": ">", "gt.Scalar": ">",
+    "ge.Tensor": ">=", "ge.Scalar": ">=",
 }  # fmt: skip
 """Operators that arrays have signs for."""
 
@@ -163,7 +164,7 @@ class Library:
             if not _OF_VALUES.isdisjoint(operator.source.tags):
                 raise NotPortable(f"the shape of what '{name}' gives follows from values, which {NOT_TRACED}")
         if name in _SIGNS and len(values) == 2:
-            return infix(*_SIGNS[name], values[0], values[1], type)
+            return infix(_SIGNS[name], values[0], values[1], type)
         if name == "neg":
             return Value(f"-{values[0].within(Binding.SIGN)}", type, Binding.SIGN)
         known = _ARRAY_FUNCTIONS.get(name) or _ARRAY_FUNCTIONS.get(operator.name.base)
@@ -424,6 +425,7 @@ class Library:
         return None
 
 
+STANDARD = frozenset(sys.stdlib_module_names)
 OWN = "own"  # the place of a module in the key of an operator of the package
 _OF_VALUES = frozenset(("data_dependent_output", "dynamic_output_shape"))
 NOT_TRACED = "are not known when a function is traced"
@@ -493,13 +495,12 @@ def _short(definition: ast.FunctionDef, args: Mapping[str, Value] | None) -> Val
             names = [part.id for part in parts if isinstance(part, ast.Name)]
             if len(names) == len(parts) and sorted(names) == sorted(args):
                 return Value(call(ast.unparse(body.func), [args[name].text for name in names]))
-        case ast.BinOp(left=left, right=right) if type(body.op) in _BINARY:
-            sign, binding = _BINARY[type(body.op)]
+        case ast.BinOp(left=left, right=right) if (sign := SIGNS.get(type(body.op), "")) in ("+", "-", "*", "/"):
             operands = [_operand(left, args), _operand(right, args)]
             used = [part.id for part in (left, right) if isinstance(part, ast.Name)]
             if None not in operands and sorted(used) == sorted(args):
                 first, second = (operand for operand in operands if operand is not None)
-                return infix(sign, binding, first, second, None)
+                return infix(sign, first, second, None)
     return None
 
 
@@ -510,10 +511,3 @@ def _operand(node: ast.expr, args: Mapping[str, Value]) -> Value | None:
         case ast.Constant(value=int() | float() as value):
             return Value(literal(value))
     return None
-
-
-_BINARY: Mapping[type[ast.AST], tuple[str, Binding]] = {
-    ast.Add: ("+", Binding.SUM), ast.Sub: ("-", Binding.SUM), ast.Mult: ("*", Binding.PRODUCT),
-    ast.Div: ("/", Binding.PRODUCT),
-}  # fmt: skip
-STANDARD = frozenset(sys.stdlib_module_names)

@@ -74,10 +74,7 @@ _INTRINSICS = {
     "abs": "abs({0})",
 }
 _IMPORTED = ("spec_of", "zeros", "is_complex")  # of the module of arrays
-_SIGNS = {
-    "&&": ("and", Binding.AND), "||": ("or", Binding.OR), "+": ("+", Binding.SUM), "-": ("-", Binding.SUM),
-    "*": ("*", Binding.PRODUCT), "/": ("/", Binding.PRODUCT), "%": ("%", Binding.PRODUCT),
-}  # fmt: skip
+_WORDS = {"&&": "and", "||": "or"}
 
 
 def argument(name: str) -> str:
@@ -210,12 +207,12 @@ class TreePrinter:
                 constant = None if parts[0].constant is None else not parts[0].constant
                 return Value(f"not {parts[0].within(Binding.NOT)}", expr.type, Binding.NOT, constant)
             return Value(f"{expr.op}{parts[0].within(Binding.SIGN)}", expr.type, Binding.SIGN)
-        sign, binding = _SIGNS.get(expr.op, (expr.op, Binding.COMPARISON))
+        sign = _WORDS.get(expr.op, expr.op)
         if sign == "/" and all(operand.type in (INT, BOOL) for operand in expr.operands):
             sign = "//"
         if sign in ("and", "or") and any(part.constant is not None for part in parts):
             return decided(parts, sign == "and")
-        return infix(sign, binding, parts[0], parts[1], expr.type)
+        return infix(sign, parts[0], parts[1], expr.type)
 
     def _mapped(self, expr: Mapped) -> Value:
         source, body = self.value(expr.source).within(Binding.OR), self.value(expr.body)

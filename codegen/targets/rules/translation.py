@@ -29,6 +29,7 @@ from codegen.formula.typed import (
     conversion_cost,
 )
 from codegen.python_source import PythonModule
+from codegen.python_syntax import OPERATORS, SIGNS, defaults, names_set, parameters, positional_parameters
 from codegen.schema.types import ListType, OptionalType
 from codegen.source import SourceFile
 from codegen.targets.python.code import call
@@ -36,7 +37,7 @@ from codegen.targets.rules.calls import chosen
 from codegen.targets.rules.library import NOT_TRACED, File, Item, Library
 from codegen.targets.rules.printer import decided
 from codegen.targets.rules.sources import Origin, extent, segment
-from codegen.targets.rules.values import Binding, NotPortable, Value
+from codegen.targets.rules.values import BINDINGS, Binding, NotPortable, Value
 from codegen.targets.rules.wrapping import dedented
 
 _TYPES = {"Tensor": "Array", "Scalar": "Number", "DType": "DType", "Array": "Array", "Number": "Number",
@@ -73,14 +74,7 @@ _FUNCTIONS: Mapping[tuple[str, str], tuple[str, ValueType]] = {
     ("runtime.graph.forward", "active"): ("True", BOOL),
 }
 _GRAD_MODE = ("runtime.base.modes", "grad_mode")
-_OPS = (("runtime", "ops"), ("gradwright", "ops"))
 _MATH_INTS = frozenset(("prod", "floor", "ceil", "gcd", "comb", "factorial"))
-_SIGNS: Mapping[type[ast.AST], tuple[str, Binding]] = {
-    ast.Add: ("+", Binding.SUM), ast.Sub: ("-", Binding.SUM), ast.Mult: ("*", Binding.PRODUCT),
-    ast.Div: ("/", Binding.PRODUCT), ast.FloorDiv: ("//", Binding.PRODUCT), ast.Mod: ("%", Binding.PRODUCT),
-    ast.MatMult: ("@", Binding.PRODUCT), ast.Pow: ("**", Binding.POWER), ast.BitAnd: ("&", Binding.BITS),
-    ast.BitOr: ("|", Binding.BITS), ast.BitXor: ("^", Binding.BITS),
-}  # fmt: skip
 
 
 def _short(node: ast.AST) -> str:
@@ -146,18 +140,14 @@ class Translator:
         return f"{decorators}{head}\n{body}".rstrip("\n")
 
     def _head(self, definition: ast.FunctionDef) -> str:
-        arguments = definition.args
+        arguments, optional = definition.args, defaults(definition)
         parts = ["xp: Namespace"] if self.over_tensors else []
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults = [None] * (len(positional) - len(arguments.defaults)) + list(arguments.defaults)
-        for each, default in zip(positional, defaults, strict=True):
-            parts.append(self._parameter(each, default))
+        parts += [self._parameter(each, optional.get(each.arg)) for each in positional_parameters(definition)]
         if arguments.vararg is not None:
             parts.append(f"*{self._parameter(arguments.vararg, None)}")
         elif arguments.kwonlyargs:
             parts.append("*")
-        for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
-            parts.append(self._parameter(each, default))
+        parts += [self._parameter(each, optional.get(each.arg)) for each in arguments.kwonlyargs]
         if arguments.kwarg is not None:
             parts.append(f"**{self._parameter(arguments.kwarg, None)}")
         returns = "" if definition.returns is None else f" -> {self._annotation(definition.returns)}"
@@ -195,18 +185,14 @@ class Translator:
 
     def _bind_locals(self, definition: ast.FunctionDef) -> None:
         """Know what is a variable of the function, and the types of its parameters."""
-        for node in ast.walk(definition):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                self.types.setdefault(node.id, None)
-        arguments = definition.args
-        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        self.types |= dict.fromkeys(names_set(definition) - self.types.keys())
+        for each in parameters(definition):
             self.types[each.arg] = None if each.annotation is None else annotation_type(ast.unparse(each.annotation))
-        if arguments.vararg is not None:
-            annotation = arguments.vararg.annotation
+        rest = definition.args.vararg
+        if rest is not None:
+            annotation = rest.annotation
             inner = None if annotation is None else annotation_type(ast.unparse(annotation))
-            self.types[arguments.vararg.arg] = (
-                None if inner is None or isinstance(inner, TupleType) else ListType(inner)
-            )
+            self.types[rest.arg] = None if inner is None or isinstance(inner, TupleType) else ListType(inner)
 
     # -- statements
 
@@ -255,9 +241,9 @@ class Translator:
                 old = self.types.get(target.id)
                 if old == TENSOR or value.type == TENSOR or (self.over_tensors and old is None and value.type is None):
                     # Arrays are never written.
-                    sign, binding = _SIGNS[type_of(node.op)]
+                    sign = SIGNS[type_of(node.op)]
                     self.types[target.id] = TENSOR
-                    return f"{target.id} = {target.id} {sign} {value.within(Binding(binding + 1))}"
+                    return f"{target.id} = {target.id} {sign} {value.within(Binding(BINDINGS[sign] + 1))}"
                 return self._spliced(node, {node.value: value.text})
             case ast.AugAssign() if not self.of_numpy:
                 raise self.missing(node, "a Tensor is written in place")
@@ -341,16 +327,14 @@ class Translator:
 
     def _inner(self, node: ast.FunctionDef) -> str:
         known = dict(self.types)
-        arguments = node.args
-        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for each in parameters(node):
             self.types[each.arg] = None if each.annotation is None else annotation_type(ast.unparse(each.annotation))
         edits: dict[ast.AST, str] = {}
-        for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        for parameter in parameters(node):
             if parameter.annotation is not None:
                 edits[parameter.annotation] = self._annotation(parameter.annotation)
-        for default in (*arguments.defaults, *arguments.kw_defaults):
-            if default is not None:
-                edits[default] = self.expression(default).text
+        for default in defaults(node).values():
+            edits[default] = self.expression(default).text
         if node.returns is not None:
             edits[node.returns] = self._annotation(node.returns)
         edits |= {each: self.statement(each) for each in node.body}
@@ -557,11 +541,12 @@ class Translator:
 
     def _binary(self, node: ast.BinOp) -> Value:
         left, right = self.expression(node.left), self.expression(node.right)
-        sign, binding = _SIGNS.get(type_of(node.op), ("", Binding.CALL))
+        sign = SIGNS.get(type_of(node.op), "")
         if not sign and self.of_numpy:
             return Value(self._spliced(node, {node.left: left.text, node.right: right.text}), None, Binding.OR)
         if not sign:
             raise self.missing(node, "a shift of bits")
+        binding = BINDINGS[sign]
         left_binding = Binding(binding + 1) if binding is Binding.POWER else binding
         right_binding = binding if binding is Binding.POWER else Binding(binding + 1)
         text = f"{left.within(left_binding)} {sign} {right.within(right_binding)}"
@@ -701,7 +686,11 @@ class Translator:
             inner = inner.value
         if len(names) > 1 and names[0] == self.library.plan.namespace:
             del names[0]
-        if not isinstance(inner, ast.Name) or inner.id in self.types or self.module.imports.get(inner.id) not in _OPS:
+        if (
+            not isinstance(inner, ast.Name)
+            or inner.id in self.types
+            or self.module.imports.get(inner.id) not in OPERATORS
+        ):
             return None
         if len(names) == 1:
             return names[0], None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -39,6 +40,14 @@ class Binding(IntEnum):
     CALL = 10
 
 
+# Of Python's signs between two operands.
+BINDINGS: Mapping[str, Binding] = {
+    "or": Binding.OR, "and": Binding.AND, **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), Binding.COMPARISON),
+    **dict.fromkeys("|^&", Binding.BITS), **dict.fromkeys("+-", Binding.SUM),
+    **dict.fromkeys(("*", "/", "//", "%", "@"), Binding.PRODUCT), "**": Binding.POWER,
+}  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """An expression of Python.
@@ -56,8 +65,9 @@ class Value:
         return self.text if self.binding >= binding else f"({self.text})"
 
 
-def infix(sign: str, binding: Binding, left: Value, right: Value, type: ValueType | None) -> Value:
+def infix(sign: str, left: Value, right: Value, type: ValueType | None) -> Value:
     """Two operands with a sign between them: comparisons can not be chained, and powers are taken from the right."""
+    binding = BINDINGS[sign]
     before = Binding(binding + 1) if binding in (Binding.COMPARISON, Binding.POWER) else binding
     after = binding if binding is Binding.POWER else Binding(binding + 1)
     return Value(f"{left.within(before)} {sign} {right.within(after)}", type, binding)

@@ -86,7 +86,7 @@ class Library(library.Library):
         sign = sign_of(self._signs.get(operator.name.base, operator), len(args))
         if sign is not None:
             operands = list(args.values())
-            return _with_sign(sign.text, sign.binding, operands[::-1] if sign.is_reflected else operands, type)
+            return _with_sign(sign.text, operands[::-1] if sign.is_reflected else operands, type)
         texts = list(self._given(operator, args))
         function = function_of(operator)
         if function is not None:
@@ -164,7 +164,7 @@ class Library(library.Library):
         return None
 
 
-def _with_sign(sign: str, binding: Binding, values: Sequence[Value], type: ValueType) -> Value:
+def _with_sign(sign: str, values: Sequence[Value], type: ValueType) -> Value:
     if len(values) == 1:
-        return Value(f"{sign}{values[0].within(binding)}", type, binding)
-    return infix(sign, binding, values[0], values[1], type)
+        return Value(f"{sign}{values[0].within(Binding.SIGN)}", type, Binding.SIGN)
+    return infix(sign, values[0], values[1], type)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from codegen.plan.operator import OperatorPlan
 from codegen.signs import Form, Notation
-from codegen.targets.rules.values import Binding
 from codegen.words import BUILT_IN_NAMESPACE, SHORTENING_MODULES
 
 ABSENT: frozenset[str] = frozenset()
@@ -26,12 +24,8 @@ _NO_FUNCTIONS = frozenset((
     "unravel_index", "zero",
 ))  # fmt: skip
 
-_BINDINGS: Mapping[str, Binding] = {
-    "+": Binding.SUM, "-": Binding.SUM, "*": Binding.PRODUCT, "/": Binding.PRODUCT, "@": Binding.PRODUCT,
-    "%": Binding.PRODUCT, "**": Binding.POWER, "&": Binding.BITS, "|": Binding.BITS, "^": Binding.BITS,
-    "==": Binding.COMPARISON, "!=": Binding.COMPARISON, "<": Binding.COMPARISON, "<=": Binding.COMPARISON,
-    ">": Binding.COMPARISON, ">=": Binding.COMPARISON,
-}  # fmt: skip
+# Signs between two operands that calls are written with.
+_SIGNS = frozenset(("+", "-", "*", "/", "@", "%", "**", "&", "|", "^", "==", "!=", "<", "<=", ">", ">="))
 
 
 def entry_of(operator: OperatorPlan, namespace: str = BUILT_IN_NAMESPACE) -> str:
@@ -62,10 +56,9 @@ def is_method(operator: OperatorPlan) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSign:
-    """A sign of Python, how tightly it binds, and whether the first argument is the right operand."""
+    """A sign of Python, and whether the first argument is the right operand."""
 
     text: str
-    binding: Binding
     is_reflected: bool = False
 
 
@@ -73,8 +66,8 @@ def sign_of(operator: OperatorPlan, count: int) -> WrittenSign | None:
     """The sign that a call with `count` arguments is written with."""
     for use in operator.source.signs:
         text = use.sign.text
-        if use.sign.is_binary and count == 2 and text in _BINDINGS and use.form is not Form.INVERSE:
-            return WrittenSign(text, _BINDINGS[text], use.form is Form.REFLECTED)
+        if use.sign.is_binary and count == 2 and text in _SIGNS and use.form is not Form.INVERSE:
+            return WrittenSign(text, use.form is Form.REFLECTED)
         if use.sign.notation is Notation.PREFIX and text == "-" and count == 1:
-            return WrittenSign(text, Binding.SIGN)
+            return WrittenSign(text)
     return None

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from codegen.plan.operator import OperatorPlan
 from codegen.python_source import PythonModule
+from codegen.python_syntax import OPERATORS
 from codegen.targets.rules import library as rules_library
 from codegen.targets.rules.library import STANDARD, Item
 from codegen.targets.rules.sources import Origin, extent
@@ -20,7 +21,6 @@ from codegen.targets.torch.library import Library
 from codegen.targets.torch.names import ABSENT, entry_of, function_of
 from codegen.words import BUILT_IN_NAMESPACE, SHORTENING_MODULES
 
-_OPS = (("runtime", "ops"), ("gradwright", "ops"))
 _ROOTS = ("gradwright", "runtime", "generated", "codegen")
 _ARRAY_LIBRARIES = ("numpy", "torch")  # what kernels may import besides the standard library
 _DTYPES = frozenset((
@@ -210,7 +210,7 @@ class Translator:
                 line += f" as {name}"
             self.item.imports[line] = None
             return None, 0
-        if (module, original) in _OPS:
+        if (module, original) in OPERATORS:
             return self._operator(node, attributes)
         if original is None and top in _ROOTS:
             if top == "gradwright" and attributes and attributes[0] == "ops":
