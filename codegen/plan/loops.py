@@ -8,7 +8,7 @@ or on what earlier steps made; the last one makes the result.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from codegen.formula.typed import FLOAT, INT, SCALAR, TypedExpr, Variable
@@ -120,6 +120,13 @@ class LoopChoice:
 
 
 KernelLoops = KernelLoop | LoopChoice
+
+
+def of_reals(loops: KernelLoops | None) -> KernelLoops | None:
+    """The same loops without those of complex numbers alone."""
+    if isinstance(loops, LoopChoice):
+        return replace(loops, then=of_reals(loops.then), orelse=of_reals(loops.orelse))
+    return None if loops is None else replace(loops, of_complex=None)
 
 
 def loops_in(loops: KernelLoops | None) -> Iterator[KernelLoop]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from codegen.plan.fusion import Fusion
 from codegen.plan.kernel_loops import loop_by_hand, with_expressions
 from codegen.plan.kinds import SavedKind
-from codegen.plan.loops import KernelLoops, LoopPart
+from codegen.plan.loops import KernelLoops, LoopPart, of_reals
 from codegen.plan.native_kernels import NO_KERNELS, Functions, Native, NativeKernels
 from codegen.plan.node import NodePlan
 from codegen.plan.operator import OperatorPlan
@@ -27,7 +27,8 @@ class NativeOperator:
         kernels: those among which its own may be.
         function: of these, which takes Tensors and gives an array or nothing.
         writer: of these, which writes in place.
-        loop: over the arguments; where there is a function, for the variant in place alone.
+        loop: over the arguments, for where there is no function.
+        writing_loop: of the variant in place, for where there is no writer.
         is_composite: whether the function that it is traced through is written in C++, too.
         parts: of its formula that run as one loop.
     """
@@ -36,6 +37,7 @@ class NativeOperator:
     function: str | None = None
     writer: str | None = None
     loop: KernelLoops | None = None
+    writing_loop: KernelLoops | None = None
     is_composite: bool = False
     parts: tuple[LoopPart, ...] = ()
 
@@ -99,7 +101,8 @@ def _plan_operator(operator: OperatorPlan, native: Native, fusion: Fusion | None
     function = _function(operator, compute.fast_path, kernels.functions)
     writer = _function(operator, compute.fast_path, kernels.writers)
     loop = _kernel_loop(operator, compute.fast_path, kernels) if len(operator.schema.returns) == 1 else None
-    return NativeOperator(kernels, function, writer, loop)
+    # What is in blocks, as other loops of complex numbers are, does not write in place.
+    return NativeOperator(kernels, function, writer, loop, of_reals(loop) if compute.written is not None else None)
 
 
 def _function(operator: OperatorPlan, fast_path: FastPathPlan, functions: Functions) -> str | None:

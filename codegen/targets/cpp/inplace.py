@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from codegen.plan.inplace import InplacePlan
+from codegen.plan.loops import KernelLoop, LoopChoice
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.steps import FastPathPlan
 from codegen.read.kernel_table import WRITERS
@@ -10,9 +11,11 @@ from codegen.targets.cpp.entries import EntryView
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.nodes import NodeView
-from codegen.targets.cpp.operators import CallChoice, Chosen, KernelEntry
+from codegen.targets.cpp.operators import KernelEntry
 from codegen.targets.cpp.statements import Call
 from codegen.targets.cpp.text import Library
+
+_WRITE = "write_"  # what the names of templates begin with that write in place
 
 
 def inplace_view(
@@ -80,14 +83,14 @@ class _InplaceEntry(KernelEntry):
         writer = self._writer()
         if writer is None:
             self._overwrite()
-        elif isinstance(writer, CallChoice):
+        elif isinstance(writer, LoopChoice):
             self.out.add("bool written = false;")
             if self.operator.computes_other_dtypes:
                 self.out.add("if (!known) {")
                 with self.out.block():
-                    self._choose("written", writer)
+                    self._choose("written", writer, _WRITE)
             else:
-                self._choose("written", writer)
+                self._choose("written", writer, _WRITE)
             self.out.add("if (!written) {")
             with self.out.block():
                 self._overwrite()
@@ -103,11 +106,11 @@ class _InplaceEntry(KernelEntry):
         self._run_kernel()
         self.out.when(["!result", f"!overwrite({self.target}, result.get())"], self._fall_back(), "||")
 
-    def _writer(self) -> Chosen | None:
-        """The call of what writes in place, if there is something."""
-        name, arguments = self.native.writer, self.fast_path.kernel.arguments
+    def _writer(self) -> Call | LoopChoice | None:
+        """The call of what writes in place, or the choice of it, if there is something."""
+        name, loop, arguments = self.native.writer, self.native.writing_loop, self.fast_path.kernel.arguments
         if name is None:
-            return None if self.native.loop is None else self._call_of(self.native.loop, "write_")
+            return self._call_of(loop, _WRITE) if isinstance(loop, KernelLoop) else loop
         values = [cpp(argument.name) for argument in arguments]
         return Call(self.needs.native(self.native.kernels, WRITERS, name, len(arguments)), values)
 

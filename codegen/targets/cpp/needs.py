@@ -93,11 +93,11 @@ class Needs:
         self.parts[functor] = definition
         return functor
 
-    def loop(self, kernels: NativeKernels, loop: KernelLoop, with_complex: bool) -> str:
-        """The functor of a loop, perhaps with that of complex numbers, for the templates that call its loops."""
+    def loop(self, kernels: NativeKernels, loop: KernelLoop) -> str:
+        """The functor of a loop, with that of complex numbers if it has one, for the templates that call its loops."""
         definition = Needs(self.package)
         name = definition._functor(kernels, loop)
-        if not with_complex or loop.of_complex is None:
+        if loop.of_complex is None:
             self.loops[f"struct {name}"] = definition
             return name
         definition._functor(kernels, loop.of_complex)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
-from codegen.formula.typed import TypedExpr
-from codegen.plan.loops import KernelLoop, KernelLoops
+from codegen.plan.loops import KernelLoop, LoopChoice
 from codegen.plan.operator import CompositePlan, OperatorPlan
 from codegen.plan.steps import (
     LISTS,
@@ -94,24 +92,7 @@ _WATCHED: Mapping[Asked, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CallChoice:
-    """Two calls, between which a number chooses; None where there is none."""
-
-    test: TypedExpr
-    then: Chosen | None
-    orelse: Chosen | None
-
-
-Chosen = Call | CallChoice
-
 _LOOPS = {(1, 0): "unary<{}>", (2, 0): "binary<{}>", (1, 1): "binary_scalar<{}>"}  # by Tensors and numbers
-
-
-def _loop(start: str, functor: str, tensors: int, parameters: Sequence[str]) -> Call:
-    """The call of the template that fits so many Tensors, and numbers behind them."""
-    template = _LOOPS.get((tensors, len(parameters) - tensors), f"elementwise<{{}}, {tensors}>")
-    return Call(f"{start}{template.format(functor)}", tuple(map(cpp, parameters)))
 
 
 class KernelEntry(Entry):
@@ -204,34 +185,35 @@ class KernelEntry(Entry):
         else:
             self.out.assign("Ref result", call)
 
-    def _choose(self, target: str, choice: CallChoice) -> None:
-        """Give the target the result of the loop that is chosen, if there is one."""
+    def _choose(self, target: str, choice: LoopChoice, start: str = "") -> None:
+        """Give the target the result of the loop that is chosen, if there is one, as `_call_of` calls it."""
         sides = [(side, test) for test, side in ((True, choice.then), (False, choice.orelse)) if side is not None]
         test = self.printer.test(choice.test)
         self.out.add(f"if ({test.text if sides[0][1] else '!' + test.bracketed}) {{")
         for side, _ in sides:
             with self.out.block("}" if side is sides[-1][0] else "} else {"):
-                if isinstance(side, Call):
-                    self.out.assign(target, side)
+                if isinstance(side, KernelLoop):
+                    self.out.assign(target, self._call_of(side, start))
                 else:
-                    self._choose(target, side)
+                    self._choose(target, side, start)
 
-    def _native_kernel(self) -> Chosen | None:
-        """The call of a native kernel, which takes Tensors and gives an array or nothing."""
-        function, arguments = self.native.function, self.fast_path.kernel.arguments
+    def _native_kernel(self) -> Call | LoopChoice | None:
+        """The call of a native kernel, which takes Tensors and gives an array or nothing; or the choice of one."""
+        function, loop, arguments = self.native.function, self.native.loop, self.fast_path.kernel.arguments
         if function is None:
-            return None if self.native.loop is None else self._call_of(self.native.loop, "")
+            return self._call_of(loop) if isinstance(loop, KernelLoop) else loop
         values = [_PASSED_TENSORS.get(argument.asked, "{0}").format(cpp(argument.name)) for argument in arguments]
         return Call(self.needs.native(self.native.kernels, KERNELS, function, len(arguments)), values)
 
-    def _call_of(self, loops: KernelLoops, start: str) -> Chosen:
-        """The call of loops by a template whose name begins with `start`."""
-        if isinstance(loops, KernelLoop):
-            # What is in blocks does not write in place.
-            functor = self.needs.loop(self.native.kernels, loops, with_complex=not start)
-            return _loop(start, functor, len(loops.loop.tensors), loops.parameters)
-        sides = (None if side is None else self._call_of(side, start) for side in (loops.then, loops.orelse))
-        return CallChoice(loops.test, *sides)
+    def _call_of(self, loop: KernelLoop, start: str = "") -> Call:
+        """The call of a loop by the template that fits so many Tensors, and numbers behind them.
+
+        Args:
+            start: what the name of the template begins with.
+        """
+        tensors, functor = len(loop.loop.tensors), self.needs.loop(self.native.kernels, loop)
+        template = _LOOPS.get((tensors, len(loop.loop.numbers)), f"elementwise<{{}}, {tensors}>")
+        return Call(f"{start}{template.format(functor)}", [*map(cpp, loop.parameters)])
 
     def _convert_dtype(self, name: str) -> None:
         """Declare the NumPy dtype of an argument; None stays None, but for a factory."""
