@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from codegen.dispatch_keys import AUTOGRAD_KEYS, DEFAULT
 from codegen.paths import SCHEMAS
 from codegen.read.derivatives import ENTRY_KEYS
+from codegen.read.implied import IMPLIED, RULES
 from codegen.read.keys import KEYS, SIGNATURE, WORD
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -33,8 +34,16 @@ def operator_schema() -> Mapping[str, object]:
         properties[key.name] = described
         if key.former:
             properties[key.former] = {"deprecated": True, **described}
+    rules = f"({'|'.join(RULES)})"
+    properties[IMPLIED] = {
+        "description": "The first entry of a file, alone: keys that follow from the rest of an entry that has them not",
+        "type": "string",
+        "pattern": rf"^\s*{rules}(\s*,\s*{rules})*\s*$",
+        "examples": [", ".join(RULES)],
+    }
     about = "Operator signatures and dispatch. docs/yaml.md describes every key."
-    return _list_of("native_functions.yaml", about, {"required": ["func"], "properties": properties})
+    kinds = {"if": {"required": [IMPLIED]}, "then": {"maxProperties": 1}, "else": {"required": ["func"]}}
+    return _list_of("native_functions.yaml", about, {**kinds, "properties": properties})
 
 
 def derivative_keys() -> Iterator[tuple[str, str]]:

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
+from codegen.read.files import read_native_functions
+from codegen.source import Diagnostics, SourceFile
 from support.documents import ROOT
 
 CORE = (
@@ -117,11 +117,10 @@ EXCEPTIONS_IN_CPP = {
 
 
 def operator_names() -> frozenset[str]:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    entries = yaml.load((ROOT / "native_functions.yaml").read_text(encoding="utf-8"), loader)
-    names = {entry["func"].partition("(")[0] for entry in entries}
-    names |= {name.strip() for entry in entries for name in entry.get("autogen", "").split(",")}
-    return frozenset(names | {name.partition(".")[0] for name in names}) - {""}
+    path = ROOT / "native_functions.yaml"
+    functions = read_native_functions(SourceFile(path.name, path.read_text(encoding="utf-8")), Diagnostics())
+    names = {name for each in functions for name in (each.name, *(made for made, _ in each.autogen))}
+    return frozenset(word for name in names for word in (str(name), name.base))
 
 
 NAMES = operator_names()

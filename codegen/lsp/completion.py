@@ -25,6 +25,7 @@ from codegen.lsp.hover import documentation
 from codegen.lsp.project import YAML, Role
 from codegen.python_source import PythonFunction
 from codegen.read.derivatives import ENTRY_KEYS
+from codegen.read.implied import IMPLIED, RULES
 from codegen.read.keys import KEYS, Arguments
 from codegen.read.model import FormulaKind, NativeFunction
 from codegen.schema.types import ListType, OptionalType
@@ -150,6 +151,8 @@ def _of_operators(state: State, context: Context, function: NativeFunction | Non
         yield from _kernels(state, is_composite)
     elif keys[-1:] in (("structured_delegate",), ("autogen",)):
         yield from _operators(state)
+    elif keys == (IMPLIED,):
+        yield from _values(*RULES)
     elif keys[-1:] == ("overload_of",):
         yield from _values(*(state.analysis.table.by_base if state.analysis.table is not None else ()))
     elif keys[-1:] == ("batching",):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
 from codegen.codes import Code
 from codegen.dispatch_keys import COMPOSITE_KEYS, CPU, STRUCTURED_BACKENDS, UFUNC_BACKENDS
+from codegen.read.implied import IMPLIED, RULES
 from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, Readers
 from codegen.read.model import NativeFunction
 from codegen.read.own_keys import OwnKeys
+from codegen.read.pieces import comma_separated
 from codegen.read.pytorch_keys import PytorchKeys
 from codegen.read.schema_text import read_schema
 from codegen.read.signs import check_signs
 from codegen.read.values import Values
-from codegen.read.yaml_text import Fields, YamlFile, is_null
+from codegen.read.yaml_text import ENTRY_START, Fields, YamlFile, entry_around, is_null
 from codegen.schema.types import ListType, OperatorName, SchemaKind
-from codegen.source import Text
+from codegen.source import Diagnostics, Text
 from codegen.words import did_you_mean
 
 _KNOWN = frozenset(NAMES)
@@ -36,12 +39,16 @@ class FunctionReader:
         self.yaml = yaml_file
         self.values = Values(yaml_file)
         self.readers = Readers(self.values, PytorchKeys(self.values, tags), OwnKeys(self.values))
+        self.implied: Collection[str] = ()
+        self._with_rule: set[OperatorName] = set()  # operators whose variants are not written
 
     def read(self) -> tuple[NativeFunction, ...]:
         functions: list[NativeFunction] = []
         seen: dict[OperatorName, Text] = {}
-        for node in self.yaml.entries():
-            function = self._entry(node)
+        nodes = self.yaml.entries()
+        self.implied = self._implied_keys(nodes)
+        for node in nodes:
+            function = None if _is_head(node) else self._entry(node)
             if function is None:
                 continue
             first = seen.setdefault(function.name, function.text)
@@ -56,7 +63,53 @@ class FunctionReader:
                     ((first.span(0, function.schema.name_end), "the first one is here"),),
                 )
         check_signs(functions, self.yaml.diagnostics)
-        return tuple(functions)
+        return tuple(self._without_declared(function, seen) for function in functions)
+
+    def _implied_keys(self, nodes: Sequence[yaml.Node]) -> Collection[str]:
+        """The keys that the file's first entry names, of which what is not written follows by `RULES`."""
+        file = self.yaml
+        if file.part is not None:  # the first entry is another one
+            start = ENTRY_START.search(file.file.text)
+            file = YamlFile(file.file, Diagnostics(), entry_around(file.file.text, start.start() if start else 0))
+            nodes = file.entries()
+        keys: dict[str, Text] = {}
+        for index, node in enumerate(nodes):
+            if not _is_head(node):
+                continue
+            if index:
+                file.error(
+                    Code.WRONG_SHAPE, node, f"'{IMPLIED}' is about all of the file", "write it as the first entry"
+                )
+            fields = file.mapping(node, "an entry") or {}
+            for key in fields.keys() - {IMPLIED}:
+                message = f"'{key}' stands beside '{IMPLIED}'"
+                file.error(Code.UNKNOWN_KEY, fields[key][0], message, f"'{IMPLIED}' is an entry of its own")
+            text = file.scalar(fields[IMPLIED][1], f"'{IMPLIED}'", f"name keys: '{IMPLIED}: {', '.join(RULES)}'")
+            for word in comma_separated(text) if text is not None else ():
+                first = keys.setdefault(word.value, word)
+                if word.value not in RULES:
+                    hint = did_you_mean(word.value, RULES) or f"there are rules for {', '.join(RULES)}"
+                    message = f"no rule for '{word}'" if word.value else "a key is missing here"
+                    file.diagnostics.error(Code.UNKNOWN_WORD, word.span(), message, hint)
+                elif first is not word:
+                    note = ((first.span(), "the first one is here"),)
+                    file.diagnostics.error(Code.GIVEN_TWICE, word.span(), f"'{word}' is given twice", None, note)
+        return frozenset(keys)
+
+    def _with_implied(self, function: NativeFunction, fields: Fields) -> NativeFunction:
+        """With what the entry does not write, and follows."""
+        for key, rule in RULES.items():
+            if key in self.implied and key not in fields:
+                function = replace(function, **{key: rule(function)})
+                if key == "autogen":
+                    self._with_rule.add(function.name)
+        return function
+
+    def _without_declared(self, function: NativeFunction, declared: Collection[OperatorName]) -> NativeFunction:
+        """Without the variants that would follow and have entries of their own."""
+        if function.name not in self._with_rule:
+            return function
+        return replace(function, autogen=tuple(item for item in function.autogen if item[0] not in declared))
 
     def _entry(self, node: yaml.Node) -> NativeFunction | None:
         fields = self.yaml.mapping(node, "an entry", "write it as '- func: name(arguments) -> result'")
@@ -89,6 +142,7 @@ class FunctionReader:
             former_keys=tuple(former),
             **values,
         )
+        function = self._with_implied(function, fields)
         for read in _NOT_KEPT:
             read(self.readers, fields, schema)
         self._conflicts(fields, function)
@@ -111,7 +165,8 @@ class FunctionReader:
         schema = function.schema
         if function.python_module is not None and "method" in function.variants:
             message = "an operator in a module cannot be a method"
-            self.values.conflict(fields, "python_module", message, "variants", None)
+            first, second = ("python_module", "variants") if "python_module" in fields else ("variants", None)
+            self.values.conflict(fields, first, message, second, None)
         for formula in ("composite", "foreach"):
             for key in ("dispatch", "structured", "structured_delegate", "promotion", "layout", "batching"):
                 if formula in fields and key in fields:
@@ -184,3 +239,8 @@ class FunctionReader:
                 continue
             note = (self.yaml.span(fields[key][0]), f"'{key}' is given here")
             self.yaml.diagnostics.error(Code.CONTRADICTION, entry.key_span, message, "remove one of the two", (note,))
+
+
+def _is_head(node: yaml.Node) -> bool:
+    """Whether an entry is no operator, and says what follows in those of the file."""
+    return isinstance(node, yaml.MappingNode) and any(key.value == IMPLIED for key, _ in node.value)

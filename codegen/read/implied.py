@@ -1,14 +1,24 @@
-"""What an entry leaves out and its schema implies: the samples it is tested with, the layout of its results."""
+"""What an entry leaves out and the rest of it implies: samples, the layout of results, variants, a namespace.
+
+`samples_of` and `layout_rule` hold for every file. `RULES` are for files that begin with `- implied: ...`: in others, as
+in PyTorch's, what is not written is not there.
+"""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from codegen.formula.typed import FLOAT, SCALAR, TENSOR, formula_type
 from codegen.read.model import Layout, NativeFunction
 from codegen.schema.defaults import default_value
-from codegen.schema.types import OptionalType
+from codegen.schema.types import OperatorName, OptionalType, SchemaKind
+from codegen.source import Span
 from codegen.words import LayoutKind
+
+IMPLIED = "implied"
+"""The key of a file's first entry, which names keys of `RULES`."""
 
 # Shapes per number of tensor arguments: plain, broadcast, 0-dim, zero-size.
 _SHAPES = {
@@ -16,6 +26,8 @@ _SHAPES = {
     2: (((3, 4), (3, 4)), ((2, 1, 3), (4, 1)), ((), (3,)), ((), ()), ((0, 2), (2,))),
     3: (((3, 4), (3, 4), (3, 4)), ((2, 1, 3), (4, 1), (3,)), ((), (), ()), ((0, 2), (2,), ())),
 }
+# Namespaces whose operators have its name before their own: `linalg_det`.
+_NAMESPACES = ("fft", "linalg", "special")
 # What numbers are multiplied by, each with another one than those beside it.
 _FACTORS = (1.25, 1.5, 0.75)
 
@@ -67,3 +79,58 @@ def layout_rule(function: NativeFunction) -> Layout:
     """The rule that the entry names, or what follows from its schema."""
     default = LayoutKind.ITERATED if "pointwise" in function.tags else LayoutKind.CONTIGUOUS
     return function.layout or Layout(default, None, function.text)
+
+
+def python_module_of(function: NativeFunction) -> str | None:
+    """The namespace that the operator's name begins with: `linalg_det` lies in `linalg`."""
+    module, underscore, _ = function.name.base.partition("_")
+    return module if underscore and module in _NAMESPACES else None
+
+
+def variants_of(function: NativeFunction) -> frozenset[str]:
+    """Functional operators that begin with `Tensor self` are methods, too, where they are for users.
+
+    Those of a namespace are not, nor those whose names begin with an underscore or end with `_backward`.
+    """
+    base = function.name.base
+    hidden = base.startswith("_") or base.endswith("_backward") or function.python_module is not None
+    is_method = function.schema.kind is SchemaKind.FUNCTIONAL and _begins_with_self(function) and not hidden
+    return frozenset(("function", "method")) if is_method else frozenset(("function",))
+
+
+def autogen_of(function: NativeFunction) -> tuple[tuple[OperatorName, Span], ...]:
+    """The variants of a functional operator whose results are new Tensors.
+
+    It is made in place where it is a method, element-wise, and has one result. With `out=` where it is no function that
+    is traced through, unless that is one of a namespace of PyTorch; a formula has it, but for one whose name begins
+    with an underscore.
+    """
+    schema, name = function.schema, function.name
+    if schema.kind is not SchemaKind.FUNCTIONAL or not schema.returns:
+        return ()
+    if any(formula_type(result.type) != TENSOR or result.alias is not None for result in schema.returns):
+        return ()
+    names = []
+    if "pointwise" in function.tags and "method" in function.variants and len(schema.returns) == 1:
+        names += [name.inplace_name] if _begins_with_self(function) else []
+    if function.composite is not None:
+        has_out = not name.base.startswith("_")
+    else:
+        has_out = not function.is_composite_implicit or python_module_of(function) is not None
+    if has_out and all(argument.name != "out" for argument in schema.arguments):
+        names.append(OperatorName(name.base, f"{name.overload}_out" if name.overload else "out"))
+    place = function.text.span(0, schema.name_end)
+    return tuple((name, place) for name in names)
+
+
+def _begins_with_self(function: NativeFunction) -> bool:
+    first = function.schema.positional[:1]
+    return bool(first) and first[0].name == "self" and formula_type(first[0].type) == TENSOR
+
+
+RULES: Mapping[str, Callable[[NativeFunction], Any]] = {
+    "python_module": python_module_of,
+    "variants": variants_of,
+    "autogen": autogen_of,
+}
+"""What keys say that are not written, by their names; each rule may count on the keys before it."""

@@ -227,7 +227,9 @@ KEYS = (
         is_own=True, is_formula=True,
     ),
     Key(
-        "autogen", "variants that follow from this entry: in-place (`mul_.Tensor`) and out (`mul.out`)",
+        "autogen",
+        "variants that are made of this entry: in-place (`mul_.Tensor`) and out (`mul.out`). *Gradwright:* `none`, "
+        "where some would follow",
         _STRING, _pytorch(PytorchKeys.autogen), "autogen",
     ),
     Key(

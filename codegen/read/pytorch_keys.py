@@ -23,6 +23,8 @@ DEVICE_CHECKS = ("NoCheck", "ExactSame")
 UFUNC_KEYS = (
     "Generic", "ScalarOnly", "CPUScalar", "CPUVector", "CUDAFunctor", "CUDAFunctorOnOther", "CUDAFunctorOnSelf",
 )  # fmt: skip
+NO_VARIANTS = "none"
+"""What `autogen` says where no variants follow."""
 _KERNEL = re.compile(r"(?:[A-Za-z_]\w*::){0,3}[A-Za-z_]\w*", re.ASCII)
 _UFUNC_LOOP = re.compile(r"\w+ ?\([\w, ]+\)", re.ASCII)
 _FUNCTION_ONLY = frozenset(("function",))
@@ -150,6 +152,8 @@ class PytorchKeys:
             fields["autogen"][1], "'autogen'", "write operator names: 'autogen: add_.Tensor, add.out'"
         )
         names: dict[OperatorName, Span] = {}
+        if text is not None and text.value == NO_VARIANTS:
+            return ()
         for word in comma_separated(text) if text is not None else ():
             name = self.values.operator_name(word)
             if name is None:

@@ -14,6 +14,7 @@ import yaml
 from codegen import editor_schemas
 from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
 from codegen.read import backends
+from codegen.read.implied import IMPLIED
 from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, documented_keys
 from support.documents import ROOT
 
@@ -38,7 +39,7 @@ def test_the_projects_own_file_is_valid(name: str) -> None:
 
 def test_every_key_is_completed_and_documented(update_goldens: bool) -> None:
     properties = schema("native_functions")["items"]["properties"]
-    assert properties.keys() == {*NAMES, *FORMER_NAMES}
+    assert properties.keys() == {*NAMES, *FORMER_NAMES, IMPLIED}
     assert [name for name, grammar in properties.items() if "deprecated" in grammar] == list(FORMER_NAMES)
     page = ROOT / "docs" / "yaml.md"
     text = page.read_text(encoding="utf-8")
@@ -78,6 +79,8 @@ def test_the_keys_of_a_back_end_are_the_readers() -> None:
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  dtypes: floats\n"),
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  domain: [1]\n"),
         ("native_functions", "- variants: method\n"),
+        ("native_functions", "- implied: tags\n"),
+        ("native_functions", "- implied: variants\n  func: f(Tensor self) -> Tensor\n"),
         ("samples", "- add.Tensor: T(3)\n"),
         ("samples", "- add(Tensor self):\n  - T(3)\n"),
         ("derivatives", "- self: grad\n"),

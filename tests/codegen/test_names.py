@@ -107,7 +107,7 @@ def shipped() -> list[dict[str, str]]:
     """The entries of native_functions.yaml."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is many times as fast
     found: list[dict[str, str]] = yaml.load((ROOT / "native_functions.yaml").read_text(encoding="utf-8"), loader)
-    return found
+    return [entry for entry in found if "func" in entry]
 
 
 class Project:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.excerpt import MAX_WIDTH
 from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
+from codegen.read.implied import RULES
 from codegen.read.model import DerivativeEntry, FormulaKind, NativeFunction
-from codegen.read.yaml_text import YamlFile
+from codegen.read.yaml_text import YamlFile, entry_around
 from codegen.source import Diagnostics, SourceFile, Span, Text
 from codegen.words import Meant, PromotionKind
+from support.documents import ROOT
 
 
 def functions(text: str) -> tuple[NativeFunction, ...]:
@@ -138,6 +141,75 @@ def test_defaults_of_a_native_function() -> None:
     assert function.tags == ()
     assert function.dtypes is None
     assert function.domain is None
+
+
+IMPLYING = "- implied: python_module, variants, autogen\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "module", "variants", "made"),
+    [
+        ("mul.Scalar(Tensor self, Scalar other) -> Tensor\n  dispatch: CPU\n  tags: pointwise", None,
+         "function, method", "mul_.Scalar, mul.Scalar_out"),
+        ("mul(Tensor self) -> Tensor\n  elementwise: self * 2", None, "function, method", "mul_, mul.out"),
+        ("mul(Tensor self) -> Tensor\n  elementwise: self * 2\n  autogen: none", None, "function, method", ""),
+        ("mul(Tensor self) -> Tensor\n  elementwise: self * 2\n  variants: function", None, "function", "mul.out"),
+        ("mul(Tensor self) -> Tensor\n  composite: self * 2", None, "function, method", "mul.out"),
+        ("_mul(Tensor self) -> Tensor\n  composite: self * 2", None, "function", ""),
+        ("mul(Tensor self) -> Tensor", None, "function, method", ""),
+        ("mul_backward(Tensor self) -> Tensor\n  dispatch: CPU", None, "function", "mul_backward.out"),
+        ("linalg_mul(Tensor self) -> Tensor", "linalg", "function", "linalg_mul.out"),
+        ("linalg(Tensor self) -> Tensor", None, "function, method", ""),
+        ("mul(Tensor input, Tensor out) -> Tensor\n  dispatch: CPU", None, "function", ""),
+        ("mul(Tensor(a) self) -> Tensor(a)\n  dispatch: CPU", None, "function, method", ""),
+        ("mul(Tensor[] self) -> Tensor[]\n  dispatch: CPU", None, "function", ""),
+        ("mul_(Tensor(a!) self) -> Tensor(a!)\n  dispatch: CPU", None, "function", ""),
+    ],
+)  # fmt: skip
+def test_what_follows_where_the_file_says_so(entry: str, module: str | None, variants: str, made: str) -> None:
+    (function,) = functions(f"{IMPLYING}- func: {entry}\n")
+    assert function.python_module == module
+    assert ", ".join(sorted(function.variants)) == variants
+    assert ", ".join(str(name) for name, _ in function.autogen) == made
+    (plain,) = functions(f"- func: {entry}\n")
+    assert plain.python_module is None  # as PyTorch reads it
+    assert plain.variants == {"function"}
+    assert plain.autogen == ()
+
+
+def test_variants_with_entries_of_their_own_do_not_follow() -> None:
+    entries = (
+        "- func: mul(Tensor self) -> Tensor\n  elementwise: self * 2\n- func: mul_(Tensor(a!) self) -> Tensor(a!)\n"
+    )
+    function, _ = functions(IMPLYING + entries)
+    assert [str(name) for name, _ in function.autogen] == ["mul.out"]
+
+
+def test_an_entry_that_is_read_alone_is_read_by_the_first_one() -> None:
+    text = f"# Operators\n\n{IMPLYING}\n- func: linalg_mul(Tensor self) -> Tensor\n"
+    file = SourceFile("native_functions.yaml", text)
+    (function,) = read_native_functions(file, Diagnostics(), part=entry_around(text, text.index("func")))
+    assert function.python_module == "linalg"
+    assert read_native_functions(file, Diagnostics(), part=entry_around(text, text.index("implied"))) == ()
+
+
+def test_the_projects_own_file_writes_nothing_that_follows() -> None:
+    text = (ROOT / "native_functions.yaml").read_text(encoding="utf-8")
+    assert text.startswith(IMPLYING)
+    written = {
+        (name, key)
+        for name, keys in re.findall(r"^- func: ['\"]?([\w.]+)\((.*?)(?=^- func|\Z)", text, re.MULTILINE | re.DOTALL)
+        for key in re.findall(r"^  (python_module|variants|autogen):", keys, re.MULTILINE)
+    }
+    read = {str(each.name): each for each in functions(text)}
+    short = {str(each.name): each for each in functions(re.sub(r"^  autogen:.*\n", "", text, flags=re.MULTILINE))}
+    again = []
+    for name, key in sorted(written):
+        implied = RULES[key](read[name]) if key != "autogen" else short[name].autogen
+        same = getattr(read[name], key) == implied
+        if same or (key == "autogen" and [each for each, _ in read[name].autogen] == [each for each, _ in implied]):
+            again.append(f"{name}: {key}")
+    assert again == []
 
 
 def test_all_keys_are_accepted() -> None:
