@@ -6,7 +6,8 @@ is, and only what lies between scalars, and the indentation of a text of several
 
 - entries begin in the first column, keys are indented by two, the keys of a table by four, items by two;
 - the keys of an operator have one order; `name` comes before the formulas, whose order stays;
-- tables are written in lines, and so are lists of calls; short lists stay in brackets, as in `[0.5, 2]`;
+- tables are written in lines, and so are lists of calls; short lists stay in brackets, as in `[0.5, 2]`, and a table of
+  one key in braces, as in `{CPU: add}`;
 - there is one blank line between entries and before a comment that stands between them, and none inside an entry.
 
 What is written anew is read again: an entry that would not read the same, or would lose a comment, stays as it is.
@@ -170,6 +171,10 @@ def _key(text: str, key: yaml.Node, value: yaml.Node, indent: int) -> _Item:
     elif isinstance(value, yaml.MappingNode):
         if not value.value:
             item.lines[0] += " {}"
+        elif _is_one_pair(value):
+            ((inner, below),) = value.value
+            item.lines[0] += f" {{{_source(text, inner)}: {_source(text, below)}}}"
+            return item
         item.inner = [_key(text, inner, below, indent + _STEP) for inner, below in value.value]
     elif not value.value or (_in_brackets(value) and key.value not in _IN_LINES):
         if any(not isinstance(element, yaml.ScalarNode) for element in value.value):
@@ -182,6 +187,16 @@ def _key(text: str, key: yaml.Node, value: yaml.Node, indent: int) -> _Item:
 
 def _in_brackets(node: yaml.Node) -> bool:
     return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
+
+
+def _is_one_pair(node: yaml.MappingNode) -> bool:
+    """Whether a table in braces has one key, and stands in one line."""
+    if not _in_brackets(node) or len(node.value) != 1:
+        return False
+    return all(
+        isinstance(part, yaml.ScalarNode) and part.start_mark.line == part.end_mark.line and not is_null(part)
+        for part in node.value[0]
+    )
 
 
 def _element(text: str, node: yaml.Node, indent: int) -> _Item:

@@ -1,7 +1,7 @@
 """What an entry leaves out and the rest of it implies: samples, the layout of results, variants, a namespace.
 
-`samples_of` and `layout_rule` hold for every file. `RULES` are for files that begin with `- implied: ...`: in others, as
-in PyTorch's, what is not written is not there.
+`samples_of` and `layout_rule` hold for every file. `RULES` are for files that begin with `- implied: ...`: in others,
+as in PyTorch's, what is not written is not there.
 """
 
 from __future__ import annotations

@@ -148,6 +148,12 @@ def test_lines_of_a_text_keep_their_places_beside_each_other() -> None:
     assert formatted(text) == '- name: f(Tensor a) -> Tensor\n  a: "g(grad,\n\n      a,\n    b)"\n'
 
 
+def test_a_table_of_one_key_stays_in_braces() -> None:
+    text = "- func: f(Tensor a) -> Tensor\n  dispatch: { CPU:   a}  # why\n  slope_at: {0:\n    1}\n  requires: {}\n"
+    neat = "- func: f(Tensor a) -> Tensor\n  dispatch: {CPU: a}  # why\n  slope_at: {0: 1}\n  requires: {}\n"
+    assert formatted(text) == formatted(neat) == neat
+
+
 @pytest.mark.parametrize("text", ["[]\n", "", "# nothing\n", "a: 1\n", "text\n"])
 def test_what_is_no_list_of_entries_stays(text: str) -> None:
     assert formatted(text) == text
