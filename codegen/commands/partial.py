@@ -14,7 +14,9 @@ from codegen.read.yaml_text import ENTRY_START
 from codegen.source import Diagnostic, Diagnostics, Span
 
 # `- func: name(...)`, or the operator itself, as in a file of samples.
-_HEAD = re.compile(r"-\s+(?:(\w+):\s+)?['\"]?([A-Za-z_][\w.:]*)")
+_HEAD = re.compile(r"-\s+(?:(\w+):\s+)?(?:-\s+)?['\"]?([A-Za-z_][\w.:]*)")
+# The other signatures of a list.
+_LISTED = re.compile(r"\n  - ['\"]?([A-Za-z_][\w.]*)\(")
 _QUOTED = re.compile(r"'([A-Za-z_][\w.:]*)'")
 _OF_FORMULAS = "name"  # the key of an entry that others do not need
 
@@ -72,7 +74,10 @@ def analyze_partially(paths: Paths, strict: bool) -> PartialResult:
             left_out.append(LeftOut(entry, _head(entry)[1], why))
             path = files[entry.file.path]
             texts[path] = _without(entry, texts.get(path, entry.file.text))
-        needed.update(name for key, name in map(_head, wrong) if key != _OF_FORMULAS)
+        for entry in wrong:
+            key, name = _head(entry)
+            if key != _OF_FORMULAS:
+                needed.update((name, *_LISTED.findall(entry.file.text, entry.start, entry.end)))
 
 
 def _files(paths: Paths) -> Iterator[Path]:

@@ -58,19 +58,26 @@ class FormulaAt:
 def read_entry(state: State, path: Path, offset: int) -> Entry | None:
     """The entry in which a character of a YAML file stands."""
     file = state.file(path)
-    return read_part(state, file, state.role(path), entry_around(file.text, offset))
+    return read_part(state, file, state.role(path), entry_around(file.text, offset), offset)
 
 
-def read_part(state: State, file: SourceFile, role: Role | None, part: range) -> Entry | None:
-    """An entry, of which the characters are known; None where there is none, or in a file of another kind."""
+def read_part(
+    state: State, file: SourceFile, role: Role | None, part: range, offset: int | None = None
+) -> Entry | None:
+    """An entry, of which the characters are known; None where there is none, or in a file of another kind.
+
+    Of an entry with several operators it is the one whose signature stands at `offset`, or else the first.
+    """
     if role not in YAML or not file.text.startswith("-", part.start):
         return None
     diagnostics = Diagnostics()
     function = derivative = samples = None
     if role is Role.OPERATORS:
-        function = next(iter(read_native_functions(file, diagnostics, state.analysis.tags, part)), None)
-        if function is not None and state.analysis.table is not None:
-            resolve_composite(function, state.analysis.table, diagnostics)
+        functions = read_native_functions(file, diagnostics, state.analysis.tags, part)
+        for each in functions if state.analysis.table is not None else ():
+            resolve_composite(each, state.analysis.table, diagnostics)
+        here = (each for each in functions if offset is not None and _stands_in(each.text, offset))
+        function = next(here, next(iter(functions), None))
     elif role is Role.DERIVATIVES:
         derivative = next(iter(read_derivatives(file, diagnostics, part)), None)
         function = _bound(state, derivative, diagnostics)
@@ -78,6 +85,10 @@ def read_part(state: State, file: SourceFile, role: Role | None, part: range) ->
         samples = next(iter(read_samples(file, diagnostics, part)), None)
         function = _sampled(state, samples, diagnostics)
     return Entry(file, part, function, derivative, samples, diagnostics)
+
+
+def _stands_in(text: Text, offset: int) -> bool:
+    return text.offsets[0] <= offset <= text.offsets[-1]
 
 
 def _bound(state: State, entry: DerivativeEntry | None, diagnostics: Diagnostics) -> NativeFunction | None:
@@ -120,7 +131,8 @@ def formulas(entry: Entry) -> Iterator[FormulaAt]:
 
 def _formulas_of_operator(function: NativeFunction) -> Iterator[FormulaAt]:
     composite, elementwise = function.composite, function.elementwise
-    if composite is not None:
+    # One that follows from the signature stands nowhere else.
+    if composite is not None and not _stands_in(function.text, composite.text.offsets[0]):
         scope = Scope(function, (), knows_results=False, of_elements=composite.of_elements)
         yield FormulaAt(composite.text, composite.tree, scope, function)
     written = list(function.kinks)

@@ -48,20 +48,18 @@ class FunctionReader:
         nodes = self.yaml.entries()
         self.implied = self._implied_keys(nodes)
         for node in nodes:
-            function = None if _is_head(node) else self._entry(node)
-            if function is None:
-                continue
-            first = seen.setdefault(function.name, function.text)
-            if first is function.text:
-                functions.append(function)
-            else:
-                self.yaml.diagnostics.error(
-                    Code.DUPLICATE_ENTRY,
-                    function.text.span(0, function.schema.name_end),
-                    f"duplicate entry for '{function.name}'",
-                    "give each overload a name of its own: 'name.overload(...)'",
-                    ((first.span(0, function.schema.name_end), "the first one is here"),),
-                )
+            for function in () if _is_head(node) else self._entry(node):
+                first = seen.setdefault(function.name, function.text)
+                if first is function.text:
+                    functions.append(function)
+                else:
+                    self.yaml.diagnostics.error(
+                        Code.DUPLICATE_ENTRY,
+                        function.text.span(0, function.schema.name_end),
+                        f"duplicate entry for '{function.name}'",
+                        "give each overload a name of its own: 'name.overload(...)'",
+                        ((first.span(0, function.schema.name_end), "the first one is here"),),
+                    )
         check_signs(functions, self.yaml.diagnostics)
         return tuple(self._without_declared(function, seen) for function in functions)
 
@@ -100,7 +98,7 @@ class FunctionReader:
         """With what the entry does not write, and follows."""
         for key, rule in RULES.items():
             if key in self.implied and key not in fields:
-                function = replace(function, **{key: rule(function)})
+                function = replace(function, **rule(function))
                 if key == "autogen":
                     self._with_rule.add(function.name)
         return function
@@ -111,10 +109,11 @@ class FunctionReader:
             return function
         return replace(function, autogen=tuple(item for item in function.autogen if item[0] not in declared))
 
-    def _entry(self, node: yaml.Node) -> NativeFunction | None:
+    def _entry(self, node: yaml.Node) -> list[NativeFunction]:
+        """The operators of an entry: one, or those of a list of signatures, of which all that the entry says holds."""
         fields = self.yaml.mapping(node, "an entry", "write it as '- func: name(arguments) -> result'")
         if fields is None:
-            return None
+            return []
         former = [self.yaml.text(fields[key][0]) for key in FORMER_NAMES if key in fields]
         if former:
             self._rename(fields, former)
@@ -127,8 +126,24 @@ class FunctionReader:
                 "the entry has no 'func'",
                 "an entry begins with '- func: name(arguments) -> result'",
             )
-            return None
-        known = read_schema(self.yaml, fields["func"][1], "func", "write a schema: 'name(Tensor self) -> Tensor'")
+            return []
+        signatures = fields["func"][1]
+        several = isinstance(signatures, yaml.SequenceNode) and bool(signatures.value)
+        functions: list[NativeFunction] = []
+        items = self.yaml.diagnostics.items
+        for signature in signatures.value if several else [signatures]:
+            before = len(items)
+            function = self._function(node, fields, former, signature)
+            # What is wrong with the other keys is said once.
+            items[before:] = [item for item in items[before:] if item not in items[:before]]
+            if function is not None:
+                functions.append(function)
+        return functions
+
+    def _function(
+        self, node: yaml.Node, fields: Fields, former: Sequence[Text], signature: yaml.Node
+    ) -> NativeFunction | None:
+        known = read_schema(self.yaml, signature, "func", "write a schema: 'name(Tensor self) -> Tensor'")
         if known is None:
             return None
         text, schema = known

@@ -10,16 +10,22 @@ import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from codegen.formula.parser import parse_formula
 from codegen.formula.typed import FLOAT, SCALAR, TENSOR, formula_type
-from codegen.read.model import Layout, NativeFunction
+from codegen.read.model import CompositeFormula, Layout, NativeFunction
+from codegen.read.pieces import at_place_of, part
 from codegen.schema.defaults import default_value
 from codegen.schema.types import OperatorName, OptionalType, SchemaKind
-from codegen.source import Span
 from codegen.words import LayoutKind
 
 IMPLIED = "implied"
 """The key of a file's first entry, which names keys of `RULES`."""
 
+_Said = Mapping[str, Any]
+"""Values of fields of an operator."""
+
+# What the names of operators on lists begin with.
+_OF_LISTS = "_foreach_"
 # Shapes per number of tensor arguments: plain, broadcast, 0-dim, zero-size.
 _SHAPES = {
     1: (((3, 4),), ((),), ((0, 2),)),
@@ -81,13 +87,17 @@ def layout_rule(function: NativeFunction) -> Layout:
     return function.layout or Layout(default, None, function.text)
 
 
-def python_module_of(function: NativeFunction) -> str | None:
-    """The namespace that the operator's name begins with: `linalg_det` lies in `linalg`."""
+def _namespace(function: NativeFunction) -> str | None:
     module, underscore, _ = function.name.base.partition("_")
     return module if underscore and module in _NAMESPACES else None
 
 
-def variants_of(function: NativeFunction) -> frozenset[str]:
+def _python_module(function: NativeFunction) -> _Said:
+    """The namespace that the operator's name begins with: `linalg_det` lies in `linalg`."""
+    return {"python_module": _namespace(function)}
+
+
+def _variants(function: NativeFunction) -> _Said:
     """Functional operators that begin with `Tensor self` are methods, too, where they are for users.
 
     Those of a namespace are not, nor those whose names begin with an underscore or end with `_backward`.
@@ -95,10 +105,10 @@ def variants_of(function: NativeFunction) -> frozenset[str]:
     base = function.name.base
     hidden = base.startswith("_") or base.endswith("_backward") or function.python_module is not None
     is_method = function.schema.kind is SchemaKind.FUNCTIONAL and _begins_with_self(function) and not hidden
-    return frozenset(("function", "method")) if is_method else frozenset(("function",))
+    return {"variants": frozenset(("function", "method") if is_method else ("function",))}
 
 
-def autogen_of(function: NativeFunction) -> tuple[tuple[OperatorName, Span], ...]:
+def _autogen(function: NativeFunction) -> _Said:
     """The variants of a functional operator whose results are new Tensors.
 
     It is made in place where it is a method, element-wise, and has one result. With `out=` where it is no function that
@@ -106,21 +116,31 @@ def autogen_of(function: NativeFunction) -> tuple[tuple[OperatorName, Span], ...
     with an underscore.
     """
     schema, name = function.schema, function.name
-    if schema.kind is not SchemaKind.FUNCTIONAL or not schema.returns:
-        return ()
-    if any(formula_type(result.type) != TENSOR or result.alias is not None for result in schema.returns):
-        return ()
+    gives_new = all(formula_type(result.type) == TENSOR and result.alias is None for result in schema.returns)
+    if schema.kind is not SchemaKind.FUNCTIONAL or not schema.returns or not gives_new:
+        return {"autogen": ()}
     names = []
     if "pointwise" in function.tags and "method" in function.variants and len(schema.returns) == 1:
         names += [name.inplace_name] if _begins_with_self(function) else []
     if function.composite is not None:
         has_out = not name.base.startswith("_")
     else:
-        has_out = not function.is_composite_implicit or python_module_of(function) is not None
+        has_out = not function.is_composite_implicit or _namespace(function) is not None
     if has_out and all(argument.name != "out" for argument in schema.arguments):
         names.append(OperatorName(name.base, f"{name.overload}_out" if name.overload else "out"))
     place = function.text.span(0, schema.name_end)
-    return tuple((name, place) for name in names)
+    return {"autogen": tuple((name, place) for name in names)}
+
+
+def _foreach(function: NativeFunction) -> _Said:
+    """An operator on lists is the one whose name it has behind `_foreach_`, with the same arguments."""
+    schema, base = function.schema, function.name.base
+    if not base.startswith(_OF_LISTS) or function.dispatch or function.composite is not None:
+        return {}
+    arguments = ", ".join(argument.name for argument in schema.arguments)
+    formula = f"{base.removeprefix(_OF_LISTS).removesuffix('_')}({arguments})"
+    text = at_place_of(part(function.text, 0, len(base)), formula)
+    return {"composite": CompositeFormula(text, parse_formula(text), of_elements=True)}
 
 
 def _begins_with_self(function: NativeFunction) -> bool:
@@ -128,9 +148,10 @@ def _begins_with_self(function: NativeFunction) -> bool:
     return bool(first) and first[0].name == "self" and formula_type(first[0].type) == TENSOR
 
 
-RULES: Mapping[str, Callable[[NativeFunction], Any]] = {
-    "python_module": python_module_of,
-    "variants": variants_of,
-    "autogen": autogen_of,
+RULES: Mapping[str, Callable[[NativeFunction], _Said]] = {
+    "foreach": _foreach,
+    "python_module": _python_module,
+    "variants": _variants,
+    "autogen": _autogen,
 }
 """What keys say that are not written, by their names; each rule may count on the keys before it."""

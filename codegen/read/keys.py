@@ -139,8 +139,10 @@ _DISPATCH_KEYS = _pattern(_several_of(tuple(sorted(KERNEL_KEYS))))
 # fmt: off
 KEYS = (
     Key(
-        "func", "the schema: name, overload after a dot, arguments, results",
-        SIGNATURE,
+        "func",
+        "the schema: name, overload after a dot, arguments, results. *Gradwright:* a list of schemas, of operators "
+        "that say the same",
+        {"anyOf": [SIGNATURE, {"type": "array", "minItems": 1, "items": SIGNATURE}]}, in_lines=True,
     ),
     Key(
         "variants", "`function` (default), `method`, or both: `function, method`",

@@ -40,7 +40,7 @@ _ANY_BREAK = re.compile(_BREAK)
 _ESCAPED_BREAK = re.compile(rf"\\{_BREAK}")
 _PROPERTIES = re.compile(rf"(?:[&!][^\s]*(?:[ \t]+|[ \t]*(?:#.*)?{_BREAK})+)*")
 ENTRY_START = re.compile(r"^-(?=\s)", re.MULTILINE)
-_FUNC = re.compile(r"^[- ] *func: *['\"]?([\w.]+)", re.MULTILINE)
+_FUNC = re.compile(r"^(?:[- ] *func: *|  - (?=['\"]?[\w.]+\())['\"]?([\w.]+)", re.MULTILINE)
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REPLACEMENT = "\ufffd"
 _NO_COLON = "could not find expected ':'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def yaml_of(package: str) -> str:
 
 # Not by the modules for YAML and JSON: errors are raised in programs that need neither.
 _YAML = re.compile(r'"yaml": \[\s*"([^"]+)"')
-_DECLARED = re.compile(r"""- func:\s*["']?([\w.]+)\(""")
+_DECLARED = re.compile(r"""(?:- func:|  -)\s*["']?([\w.]+)\(""")
 
 
 @cache
@@ -74,10 +74,20 @@ def _declarations(package: str) -> Mapping[str, str]:
     try:
         file = yaml_of(package)
         with open(file, encoding="utf-8") as lines:
-            found = [(match[1], number) for number, line in enumerate(lines, 1) if (match := _DECLARED.match(line))]
+            found = list(_declared(lines))
     except (OSError, KeyError):
         return {}
     return {name: f"{_shown(file, package)}:{number}" for name, number in found}
+
+
+def _declared(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The operators of a file with the numbers of their lines: one behind `func`, or a list of them below."""
+    is_listed = False
+    for number, line in enumerate(lines, 1):
+        is_listed = line.startswith("- func:") or (is_listed and line.startswith("  - "))
+        match = _DECLARED.match(line) if is_listed else None
+        if match is not None:
+            yield match[1], number
 
 
 def _shown(file: str, package: str) -> str:

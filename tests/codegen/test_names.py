@@ -93,7 +93,7 @@ _ALIKE = re.compile(
 @functools.cache
 def hostile() -> Sequence[str]:
     """All names that something may be wrong with."""
-    schemas = [parse_schema(entry["func"]) for entry in shipped()]
+    schemas = [parse_schema(signature) for signature in shipped()]
     arguments = {argument.name for schema in schemas for argument in schema.arguments}
     operators = {word for schema in schemas for word in (schema.name.base, schema.name.python_name)}
     operators |= {f"{name}_" for name in operators}
@@ -103,11 +103,14 @@ def hostile() -> Sequence[str]:
     return sorted(name for name in every if not (name.startswith("__") and name.endswith("__")) or name == "__debug__")
 
 
-def shipped() -> list[dict[str, str]]:
-    """The entries of native_functions.yaml."""
+def shipped() -> list[str]:
+    """The signatures of native_functions.yaml."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is many times as fast
-    found: list[dict[str, str]] = yaml.load((ROOT / "native_functions.yaml").read_text(encoding="utf-8"), loader)
-    return [entry for entry in found if "func" in entry]
+    found: list[dict[str, str | list[str]]] = yaml.load(
+        (ROOT / "native_functions.yaml").read_text(encoding="utf-8"), loader
+    )
+    signatures = [entry["func"] for entry in found if "func" in entry]
+    return [word for each in signatures for word in ([each] if isinstance(each, str) else each)]
 
 
 class Project:
@@ -287,7 +290,7 @@ def python_in(tree: Path, *words: str, **environment: str) -> subprocess.Complet
 def made(tree: Path, words: Sequence[str]) -> Path:
     """A copy of this project with operators that have these names."""
     tree = copy_tree(tree)
-    Project((parse_schema(entry["func"]).name.base for entry in shipped()), words).write(tree)
+    Project((parse_schema(signature).name.base for signature in shipped()), words).write(tree)
     (tree / "program.py").write_text(PROGRAM, encoding="utf-8")
     paths = paths_of_checkout(tree)
     with no_garbage():

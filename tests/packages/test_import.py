@@ -96,7 +96,7 @@ for name in ("twice_squared", "twice"):
 
 def test_an_error_in_a_formula_names_its_place(project: Project) -> None:
     project.append(
-        "native_functions.yaml", "- func: two(Tensor self, Tensor other) -> Tensor\n  dispatch: {CPU: two}\n"
+        "native_functions.yaml", "- func:\n  - two(Tensor self, Tensor other) -> Tensor\n  dispatch: {CPU: two}\n"
     )
     project.append("kernels.py", "\n\ndef two(self: Array, other: Array) -> Array:\n    return self + other\n")
     entry = "- name: two(Tensor self, Tensor other) -> Tensor\n  self: grad\n  other: broken(grad)\n"
@@ -112,7 +112,7 @@ def test_an_error_in_a_formula_names_its_place(project: Project) -> None:
         "ValueError: broken\nin the derivative of two (TwoBackward0)\n  mylib/derivatives.yaml:8  other: broken(grad)\n"
     )
     program = "import mylib, gradwright as t; mylib.two(t.ones(2), t.ones(3))"
-    assert ", mylib/native_functions.yaml:16\n" in project.run("-c", program).stderr
+    assert ", mylib/native_functions.yaml:17\n" in project.run("-c", program).stderr
 
 
 def test_edited_yaml_is_noticed(generated: Project) -> None:

@@ -55,3 +55,11 @@ def test_parts_of_a_formula_that_does_not_fit_are_known(opened: Opened) -> None:
 
 def test_nothing_is_known_of_blanks(opened: Opened) -> None:
     assert shown(opened, "functions", "  tags: pointwise\n  python_operator: self * other\n^") == ""
+
+
+def test_of_a_list_of_signatures_it_is_the_one_that_the_pointer_is_over(opened: Opened) -> None:
+    several = "- func:\n  - one(Tensor self, Tensor first) -> Tensor\n  - two(Tensor self, Tensor second) -> Tensor\n"
+    path = opened.files["functions"]
+    opened.state = opened.state.with_text(path, f"{opened.text('functions')}{several}  composite: self * 2\n")
+    assert "an argument of `one`" in shown(opened, "functions", "Tensor fi^rst")
+    assert "an argument of `two`" in shown(opened, "functions", "Tensor sec^ond")

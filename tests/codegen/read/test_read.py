@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,9 +15,8 @@ from codegen.codes import Code
 from codegen.commands.diagnostics import print_diagnostics
 from codegen.excerpt import MAX_WIDTH
 from codegen.read.files import load, read_derivatives, read_native_functions, read_tags
-from codegen.read.implied import RULES
 from codegen.read.model import DerivativeEntry, FormulaKind, NativeFunction
-from codegen.read.yaml_text import YamlFile, entry_around
+from codegen.read.yaml_text import ENTRY_START, YamlFile, entry_around
 from codegen.source import Diagnostics, SourceFile, Span, Text
 from codegen.words import Meant, PromotionKind
 from support.documents import ROOT
@@ -143,7 +143,7 @@ def test_defaults_of_a_native_function() -> None:
     assert function.domain is None
 
 
-IMPLYING = "- implied: python_module, variants, autogen\n"
+IMPLYING = "- implied: foreach, python_module, variants, autogen\n"
 
 
 @pytest.mark.parametrize(
@@ -196,20 +196,51 @@ def test_an_entry_that_is_read_alone_is_read_by_the_first_one() -> None:
 def test_the_projects_own_file_writes_nothing_that_follows() -> None:
     text = (ROOT / "native_functions.yaml").read_text(encoding="utf-8")
     assert text.startswith(IMPLYING)
-    written = {
-        (name, key)
-        for name, keys in re.findall(r"^- func: ['\"]?([\w.]+)\((.*?)(?=^- func|\Z)", text, re.MULTILINE | re.DOTALL)
-        for key in re.findall(r"^  (python_module|variants|autogen):", keys, re.MULTILINE)
-    }
-    read = {str(each.name): each for each in functions(text)}
-    short = {str(each.name): each for each in functions(re.sub(r"^  autogen:.*\n", "", text, flags=re.MULTILINE))}
+    read = functions(text)
     again = []
-    for name, key in sorted(written):
-        implied = RULES[key](read[name]) if key != "autogen" else short[name].autogen
-        same = getattr(read[name], key) == implied
-        if same or (key == "autogen" and [each for each, _ in read[name].autogen] == [each for each, _ in implied]):
-            again.append(f"{name}: {key}")
+    for key, field in (("variants", "variants"), ("python_module", "python_module"), ("autogen", "autogen")):
+        line = re.compile(rf"^  {key}:.*\n", re.MULTILINE)
+        short = {each.name: each for each in functions(line.sub("", text))}
+        entries = list(ENTRY_START.finditer(text))
+        for entry, following in itertools.pairwise([*(match.start() for match in entries), len(text)]):
+            written = [each for each in read if entry <= each.text.offsets[0] < following]
+            same = all(said(getattr(each, field)) == said(getattr(short[each.name], field)) for each in written)
+            if same and written and line.search(text, entry, following):
+                again.append(f"{written[0].name}: {key}")
     assert again == []
+
+
+def said(value: object) -> object:
+    """What a field says, without its place."""
+    return [name for name, _ in value] if isinstance(value, tuple) else value
+
+
+def test_a_list_of_signatures_is_of_operators_that_say_the_same() -> None:
+    first, second = functions(
+        "- func:\n  - foo(Tensor self) -> Tensor\n  - 'bar.out(Tensor self) -> Tensor'\n"
+        "  dispatch: CPU\n  tags: pointwise\n"
+    )
+    assert [str(each.name) for each in (first, second)] == ["foo", "bar.out"]
+    assert [str(each.text.span()) for each in (first, second)] == [
+        "native_functions.yaml:2:5",
+        "native_functions.yaml:3:6",
+    ]
+    assert [line.kernel.value for each in (first, second) for line in each.dispatch] == ["foo", "bar_out"]
+    assert first.tags == second.tags == ("pointwise",)
+
+
+def test_an_operator_on_lists_follows_from_its_name() -> None:
+    add, inplace, other = functions(
+        f"{IMPLYING}- func:\n  - _foreach_add.List(Tensor[] self, Tensor[] other, *, Scalar alpha=1) -> Tensor[]\n"
+        "  - _foreach_add_.List(Tensor(a!)[] self, Tensor[] other, *, Scalar alpha=1) -> ()\n"
+        "- func: _foreach_mul.Tensor(Tensor[] self, Tensor other) -> Tensor[]\n  dispatch: CompositeImplicitAutograd\n"
+    )
+    for each in (add, inplace):
+        assert each.composite is not None
+        assert each.composite.text.value == "add(self, other, alpha)"
+        assert each.composite.of_elements
+        assert each.composite.text.span().line == each.text.span().line
+    assert other.composite is None
 
 
 def test_all_keys_are_accepted() -> None:

@@ -367,7 +367,7 @@ def test_an_operator_that_is_added_changes_one_shard(made: Plan, small_paths: Pa
 def test_an_operator_that_is_added_to_this_project_changes_one_shard() -> None:
     paths = project_paths()
     texts = {
-        path: text + path.read_text(encoding="utf-8")
+        path: path.read_text(encoding="utf-8").replace("\n", f"\n{text}", 1)  # behind what the first entry implies
         for path, text in ((paths.native_functions, ADDED), (paths.derivatives, ADDED_FORMULA))
     }
     after = analyze(paths, texts).plan
