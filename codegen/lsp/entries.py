@@ -74,8 +74,9 @@ def read_part(
     function = derivative = samples = None
     if role is Role.OPERATORS:
         functions = read_native_functions(file, diagnostics, state.analysis.tags, part)
-        for each in functions if state.analysis.table is not None else ():
-            resolve_composite(each, state.analysis.table, diagnostics)
+        if (table := state.analysis.table) is not None:
+            for each in functions:
+                resolve_composite(each, table, diagnostics)
         here = (each for each in functions if offset is not None and _stands_in(each.text, offset))
         function = next(here, next(iter(functions), None))
     elif role is Role.DERIVATIVES:

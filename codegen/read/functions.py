@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import yaml
 
 from codegen.codes import Code
 from codegen.dispatch_keys import COMPOSITE_KEYS, CPU, STRUCTURED_BACKENDS, UFUNC_BACKENDS
-from codegen.read.implied import IMPLIED, RULES
+from codegen.read.implied import IMPLIED, RULES, forward_name
 from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, Readers
 from codegen.read.model import NativeFunction
 from codegen.read.own_keys import OwnKeys
@@ -40,7 +40,7 @@ class FunctionReader:
         self.values = Values(yaml_file)
         self.readers = Readers(self.values, PytorchKeys(self.values, tags), OwnKeys(self.values))
         self.implied: Collection[str] = ()
-        self._with_rule: set[OperatorName] = set()  # operators whose variants are not written
+        self._followed: dict[OperatorName, Sequence[str]] = {}  # the keys that operators do not write
 
     def read(self) -> tuple[NativeFunction, ...]:
         functions: list[NativeFunction] = []
@@ -61,7 +61,8 @@ class FunctionReader:
                         ((first.span(0, function.schema.name_end), "the first one is here"),),
                     )
         check_signs(functions, self.yaml.diagnostics)
-        return tuple(self._without_declared(function, seen) for function in functions)
+        modules = {function.name.base: function.python_module for function in functions}
+        return tuple(self._beside_others(function, seen, modules) for function in functions)
 
     def _implied_keys(self, nodes: Sequence[yaml.Node]) -> Collection[str]:
         """The keys that the file's first entry names, of which what is not written follows by `RULES`."""
@@ -96,18 +97,25 @@ class FunctionReader:
 
     def _with_implied(self, function: NativeFunction, fields: Fields) -> NativeFunction:
         """With what the entry does not write, and follows."""
-        for key, rule in RULES.items():
-            if key in self.implied and key not in fields:
-                function = replace(function, **rule(function))
-                if key == "autogen":
-                    self._with_rule.add(function.name)
+        follow = [key for key in RULES if key in self.implied and key not in fields]
+        for key in follow:
+            function = replace(function, **RULES[key](function))
+        self._followed[function.name] = follow
         return function
 
-    def _without_declared(self, function: NativeFunction, declared: Collection[OperatorName]) -> NativeFunction:
-        """Without the variants that would follow and have entries of their own."""
-        if function.name not in self._with_rule:
-            return function
-        return replace(function, autogen=tuple(item for item in function.autogen if item[0] not in declared))
+    def _beside_others(
+        self, function: NativeFunction, declared: Collection[OperatorName], modules: Mapping[str, str | None]
+    ) -> NativeFunction:
+        """With what follows from other entries: the namespace that it has from another operator, and its variants.
+
+        Those that have entries of their own are not made.
+        """
+        followed = self._followed.get(function.name, ())
+        if "python_module" in followed and function.python_module is None:
+            function = replace(function, python_module=modules.get(forward_name(function) or ""))
+        if "autogen" in followed and any(name in declared for name, _ in function.autogen):
+            function = replace(function, autogen=tuple(item for item in function.autogen if item[0] not in declared))
+        return function
 
     def _entry(self, node: yaml.Node) -> list[NativeFunction]:
         """The operators of an entry: one, or those of a list of signatures, of which all that the entry says holds."""

@@ -34,6 +34,7 @@ _SHAPES = {
 }
 # Namespaces whose operators have its name before their own: `linalg_det`.
 _NAMESPACES = ("fft", "linalg", "special")
+_NO_METHODS = ("_backward", "_copy", "_like")
 # What numbers are multiplied by, each with another one than those beside it.
 _FACTORS = (1.25, 1.5, 0.75)
 
@@ -92,6 +93,12 @@ def _namespace(function: NativeFunction) -> str | None:
     return module if underscore and module in _NAMESPACES else None
 
 
+def forward_name(function: NativeFunction) -> str | None:
+    """The operator whose gradient it is: its namespace is that of `elu_backward`, too."""
+    base = function.name.base
+    return base.removesuffix("_backward") if base.endswith("_backward") else None
+
+
 def _python_module(function: NativeFunction) -> _Said:
     """The namespace that the operator's name begins with: `linalg_det` lies in `linalg`."""
     return {"python_module": _namespace(function)}
@@ -100,10 +107,11 @@ def _python_module(function: NativeFunction) -> _Said:
 def _variants(function: NativeFunction) -> _Said:
     """Functional operators that begin with `Tensor self` are methods, too, where they are for users.
 
-    Those of a namespace are not, nor those whose names begin with an underscore or end with `_backward`.
+    Those of a namespace are not, nor those whose names begin with an underscore, or end as those of gradients, copies
+    of views, and Tensors like others do.
     """
     base = function.name.base
-    hidden = base.startswith("_") or base.endswith("_backward") or function.python_module is not None
+    hidden = base.startswith("_") or base.endswith(_NO_METHODS) or function.python_module is not None
     is_method = function.schema.kind is SchemaKind.FUNCTIONAL and _begins_with_self(function) and not hidden
     return {"variants": frozenset(("function", "method") if is_method else ("function",))}
 
@@ -113,7 +121,7 @@ def _autogen(function: NativeFunction) -> _Said:
 
     It is made in place where it is a method, element-wise, and has one result. With `out=` where it is no function that
     is traced through, unless that is one of a namespace of PyTorch; a formula has it, but for one whose name begins
-    with an underscore.
+    with an underscore. It is `add.out` for `add.Tensor` where that is for numbers, too.
     """
     schema, name = function.schema, function.name
     gives_new = all(formula_type(result.type) == TENSOR and result.alias is None for result in schema.returns)
@@ -127,7 +135,8 @@ def _autogen(function: NativeFunction) -> _Said:
     else:
         has_out = not function.is_composite_implicit or _namespace(function) is not None
     if has_out and all(argument.name != "out" for argument in schema.arguments):
-        names.append(OperatorName(name.base, f"{name.overload}_out" if name.overload else "out"))
+        is_first = not name.overload or (name.overload == "Tensor" and function.numbers_as_tensors)
+        names.append(OperatorName(name.base, "out" if is_first else f"{name.overload}_out"))
     place = function.text.span(0, schema.name_end)
     return {"autogen": tuple((name, place) for name in names)}
 

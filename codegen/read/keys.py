@@ -235,8 +235,10 @@ KEYS = (
         _STRING, _pytorch(PytorchKeys.autogen), "autogen",
     ),
     Key(
-        "python_module", "the namespace of the function in Python: `nn`, `linalg`, `special`, `fft`",
-        {"type": "string", "pattern": f"^{WORD}$"}, _word("python_module"), "python_module",
+        "python_module",
+        "the namespace of the function in Python: `nn`, `linalg`, `special`, `fft`. *Gradwright:* `none`, where one "
+        "would follow",
+        {"type": "string", "pattern": f"^{WORD}$"}, _pytorch(PytorchKeys.python_module), "python_module",
     ),
     Key("category_override", "what PyTorch's build treats the operator as", _STRING, _word("category_override")),
     Key(
@@ -321,8 +323,9 @@ KEYS = (
     ),
     Key(
         "legacy_argument_orders",
-        "orders of arguments that PyTorch had first, and still takes with a warning, such as `self, alpha, other`",
-        _STRINGS, _own(OwnKeys.legacy_argument_orders), "legacy_argument_orders",
+        "orders of arguments that PyTorch had first, and still takes with a warning, such as `self, alpha, other`; "
+        "one, or a list",
+        _STRING_OR_STRINGS, _own(OwnKeys.legacy_argument_orders), "legacy_argument_orders",
         is_own=True, former="old_orders", in_lines=True, arguments=Arguments.ANYWHERE,
     ),
     Key(

@@ -232,9 +232,13 @@ class OwnKeys:
         hint = "write the arguments of each order on a line of its own: '- self, alpha, other'"
         known = [argument.name for argument in schema.arguments]
         orders = []
-        for text in self.values.texts(
-            fields["legacy_argument_orders"][1], "'legacy_argument_orders'", "an order", hint
-        ):
+        node = fields["legacy_argument_orders"][1]
+        if isinstance(node, yaml.ScalarNode):
+            only = self.yaml.scalar(node, "'legacy_argument_orders'", hint)
+            texts = [] if only is None else [only]
+        else:
+            texts = self.values.texts(node, "'legacy_argument_orders'", "an order", hint)
+        for text in texts:
             order = self.values.named(text, schema, known, "argument", "arguments")
             missing = [a.name for a in schema.arguments if a.default is None and a.name not in order]
             if missing and order:

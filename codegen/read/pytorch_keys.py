@@ -23,8 +23,8 @@ DEVICE_CHECKS = ("NoCheck", "ExactSame")
 UFUNC_KEYS = (
     "Generic", "ScalarOnly", "CPUScalar", "CPUVector", "CUDAFunctor", "CUDAFunctorOnOther", "CUDAFunctorOnSelf",
 )  # fmt: skip
-NO_VARIANTS = "none"
-"""What `autogen` says where no variants follow."""
+NONE = "none"
+"""What keys say that have nothing to say, where something would follow."""
 _KERNEL = re.compile(r"(?:[A-Za-z_]\w*::){0,3}[A-Za-z_]\w*", re.ASCII)
 _UFUNC_LOOP = re.compile(r"\w+ ?\([\w, ]+\)", re.ASCII)
 _FUNCTION_ONLY = frozenset(("function",))
@@ -145,6 +145,10 @@ class PytorchKeys:
             ((first.key_span, f"{first.key} is given here"),),
         )
 
+    def python_module(self, fields: Fields, schema: FunctionSchema) -> str | None:
+        module = self.values.word(fields, "python_module")
+        return None if module == NONE else module
+
     def autogen(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[OperatorName, Span], ...]:
         if "autogen" not in fields:
             return ()
@@ -152,7 +156,7 @@ class PytorchKeys:
             fields["autogen"][1], "'autogen'", "write operator names: 'autogen: add_.Tensor, add.out'"
         )
         names: dict[OperatorName, Span] = {}
-        if text is not None and text.value == NO_VARIANTS:
+        if text is not None and text.value == NONE:
             return ()
         for word in comma_separated(text) if text is not None else ():
             name = self.values.operator_name(word)

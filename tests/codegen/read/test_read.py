@@ -160,6 +160,9 @@ IMPLYING = "- implied: foreach, python_module, variants, autogen\n"
         ("mul_backward(Tensor self) -> Tensor\n  dispatch: CPU", None, "function", "mul_backward.out"),
         ("linalg_mul(Tensor self) -> Tensor", "linalg", "function", "linalg_mul.out"),
         ("linalg(Tensor self) -> Tensor", None, "function, method", ""),
+        ("mul.Tensor(Tensor self) -> Tensor\n  dispatch: CPU\n  numbers_as_tensors: True", None, "function, method",
+         "mul.out"),
+        ("mul_copy.int(Tensor self) -> Tensor\n  dispatch: CPU", None, "function", "mul_copy.int_out"),
         ("mul(Tensor input, Tensor out) -> Tensor\n  dispatch: CPU", None, "function", ""),
         ("mul(Tensor(a) self) -> Tensor(a)\n  dispatch: CPU", None, "function, method", ""),
         ("mul(Tensor[] self) -> Tensor[]\n  dispatch: CPU", None, "function", ""),
@@ -185,6 +188,20 @@ def test_variants_with_entries_of_their_own_do_not_follow() -> None:
     assert [str(name) for name, _ in function.autogen] == ["mul.out"]
 
 
+def test_the_operator_of_a_gradient_lies_where_the_other_one_lies() -> None:
+    bodies = ("  python_module: nn\n", "", "  python_module: none\n")
+    names = ("elu", "elu_backward", "elu_backward.out")
+    entries = [f"- func: {name}(Tensor self) -> Tensor\n{body}" for name, body in zip(names, bodies, strict=True)]
+    assert [each.python_module for each in functions(IMPLYING + "".join(entries))] == ["nn", "nn", None]
+
+
+def test_one_former_order_of_arguments_needs_no_list() -> None:
+    text = "- func: foo(Tensor self, Tensor other) -> Tensor\n  legacy_argument_orders: "
+    for written in ("other, self", '["other, self"]'):
+        (function,) = functions(f"{text}{written}\n")
+        assert function.legacy_argument_orders == (("other", "self"),)
+
+
 def test_an_entry_that_is_read_alone_is_read_by_the_first_one() -> None:
     text = f"# Operators\n\n{IMPLYING}\n- func: linalg_mul(Tensor self) -> Tensor\n"
     file = SourceFile("native_functions.yaml", text)
@@ -198,13 +215,13 @@ def test_the_projects_own_file_writes_nothing_that_follows() -> None:
     assert text.startswith(IMPLYING)
     read = functions(text)
     again = []
-    for key, field in (("variants", "variants"), ("python_module", "python_module"), ("autogen", "autogen")):
-        line = re.compile(rf"^  {key}:.*\n", re.MULTILINE)
+    for key, value in itertools.product(("variants", "python_module", "autogen"), ("none", "(?!none$).*")):
+        line = re.compile(rf"^  {key}: {value}\n", re.MULTILINE)
         short = {each.name: each for each in functions(line.sub("", text))}
         entries = list(ENTRY_START.finditer(text))
         for entry, following in itertools.pairwise([*(match.start() for match in entries), len(text)]):
             written = [each for each in read if entry <= each.text.offsets[0] < following]
-            same = all(said(getattr(each, field)) == said(getattr(short[each.name], field)) for each in written)
+            same = all(said(getattr(each, key)) == said(getattr(short[each.name], key)) for each in written)
             if same and written and line.search(text, entry, following):
                 again.append(f"{written[0].name}: {key}")
     assert again == []
