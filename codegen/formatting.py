@@ -6,8 +6,8 @@ is, and only what lies between scalars, and the indentation of a text of several
 
 - entries begin in the first column, keys are indented by two, the keys of a table by four, items by two;
 - the keys of an operator have one order; `name` comes before the formulas, whose order stays;
-- tables are written in lines, and so are lists of calls; short lists stay in brackets, as in `[0.5, 2]`, and a table of
-  one key in braces, as in `{CPU: add}`;
+- tables are written in lines, and so are lists of calls; short lists stay in brackets, as in `[0.5, 2]`, and short
+  tables in braces, as in `{CPU: add}`;
 - there is one blank line between entries and before a comment that stands between them, and none inside an entry.
 
 What is written anew is read again: an entry that would not read the same, or would lose a comment, stays as it is.
@@ -171,9 +171,9 @@ def _key(text: str, key: yaml.Node, value: yaml.Node, indent: int) -> _Item:
     elif isinstance(value, yaml.MappingNode):
         if not value.value:
             item.lines[0] += " {}"
-        elif _is_one_pair(value):
-            ((inner, below),) = value.value
-            item.lines[0] += f" {{{_source(text, inner)}: {_source(text, below)}}}"
+        elif _is_short(value):
+            pairs = (f"{_source(text, inner)}: {_source(text, below)}" for inner, below in value.value)
+            item.lines[0] += f" {{{', '.join(pairs)}}}"
             return item
         item.inner = [_key(text, inner, below, indent + _STEP) for inner, below in value.value]
     elif not value.value or (_in_brackets(value) and key.value not in _IN_LINES):
@@ -189,14 +189,11 @@ def _in_brackets(node: yaml.Node) -> bool:
     return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
 
 
-def _is_one_pair(node: yaml.MappingNode) -> bool:
-    """Whether a table in braces has one key, and stands in one line."""
-    if not _in_brackets(node) or len(node.value) != 1:
-        return False
-    return all(
-        isinstance(part, yaml.ScalarNode) and part.start_mark.line == part.end_mark.line and not is_null(part)
-        for part in node.value[0]
-    )
+def _is_short(node: yaml.MappingNode) -> bool:
+    """Whether a table in braces is of words and stands in one line."""
+    parts = [part for pair in node.value for part in pair]
+    in_line = node.start_mark.line == node.end_mark.line
+    return _in_brackets(node) and in_line and all(isinstance(p, yaml.ScalarNode) and not is_null(p) for p in parts)
 
 
 def _element(text: str, node: yaml.Node, indent: int) -> _Item:

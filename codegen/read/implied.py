@@ -15,7 +15,7 @@ from codegen.formula.typed import FLOAT, SCALAR, TENSOR, formula_type
 from codegen.read.model import CompositeFormula, Layout, NativeFunction
 from codegen.read.pieces import at_place_of, part
 from codegen.schema.defaults import default_value
-from codegen.schema.types import OperatorName, OptionalType, SchemaKind
+from codegen.schema.types import OperatorName, OptionalType, SchemaKind, base_type
 from codegen.words import LayoutKind
 
 IMPLIED = "implied"
@@ -93,10 +93,22 @@ def _namespace(function: NativeFunction) -> str | None:
     return module if underscore and module in _NAMESPACES else None
 
 
+def _tags(function: NativeFunction) -> _Said:
+    """An operator that takes a Generator draws numbers."""
+    draws = any(base_type(argument.type).name == "Generator" for argument in function.schema.arguments)
+    return {"tags": (*function.tags, "nondeterministic_seeded")} if draws else {}
+
+
 def forward_name(function: NativeFunction) -> str | None:
     """The operator whose gradient it is: its namespace is that of `elu_backward`, too."""
     base = function.name.base
     return base.removesuffix("_backward") if base.endswith("_backward") else None
+
+
+def copied_name(function: NativeFunction) -> OperatorName | None:
+    """The operator of which it gives a copy: one of a view is tagged so."""
+    name = function.name
+    return OperatorName(name.base.removesuffix("_copy"), name.overload) if name.base.endswith("_copy") else None
 
 
 def _python_module(function: NativeFunction) -> _Said:
@@ -160,6 +172,7 @@ def _begins_with_self(function: NativeFunction) -> bool:
 RULES: Mapping[str, Callable[[NativeFunction], _Said]] = {
     "foreach": _foreach,
     "python_module": _python_module,
+    "tags": _tags,
     "variants": _variants,
     "autogen": _autogen,
 }

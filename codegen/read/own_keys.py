@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Iterator
 
@@ -23,7 +22,7 @@ from codegen.read.model import (
     WrittenFormula,
 )
 from codegen.read.pieces import comma_separated, part, stripped
-from codegen.read.sample_file import read_sample_list
+from codegen.read.sample_file import read_domain, read_sample_list
 from codegen.read.samples import parse_sample
 from codegen.read.signs import read_sign
 from codegen.read.values import Values
@@ -447,33 +446,4 @@ class OwnKeys:
     def domain(self, fields: Fields, schema: FunctionSchema) -> tuple[float, float] | None:
         if "domain" not in fields:
             return None
-        node = fields["domain"][1]
-        hint = "write '[low, high]'; which element types the operator takes is said by 'dtypes'"
-        elements = self.yaml.sequence(node, "'domain'", hint)
-        if elements is None:
-            return None
-        if len(elements) != 2:
-            self.yaml.error(Code.MALFORMED, node, f"'domain' must have two numbers, not {len(elements)}", hint)
-            return None
-        texts = [self.yaml.scalar(element, "an element of 'domain'", hint) for element in elements]
-        low, high = (self._number(text, hint) for text in texts)
-        if low is None or high is None:
-            return None
-        if low >= high:
-            self.yaml.error(
-                Code.MALFORMED, node, "'domain' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'"
-            )
-            return None
-        return low, high
-
-    def _number(self, text: Text | None, hint: str) -> float | None:
-        if text is None:
-            return None
-        try:
-            number = float(text.value)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            self.yaml.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is not a finite number", hint)
-            return None
-        return number
+        return read_domain(self.yaml, fields["domain"][1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,15 +15,17 @@ from codegen.read.yaml_text import YamlFile, describe
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.words import did_you_mean
 
+_DOMAIN = "domain"
 _HINT = "write it as '- add.Tensor:' and below it a line for each call: '  - T(3, 4), T(4)'"
 
 
 @dataclass(frozen=True, slots=True)
 class SampleEntry:
-    """The samples of one operator, whose whole name is `name`."""
+    """The samples of one operator, whose whole name is `name`, or the range of those that it gets by itself."""
 
     name: Text
     samples: tuple[Text, ...]
+    domain: tuple[float, float] | None = None
 
 
 def read_sample_list(file: YamlFile, node: yaml.Node) -> tuple[Text, ...]:
@@ -45,12 +48,55 @@ def read_sample_list(file: YamlFile, node: yaml.Node) -> tuple[Text, ...]:
     return tuple(texts)
 
 
+def read_domain(file: YamlFile, node: yaml.Node) -> tuple[float, float] | None:
+    """The range of random samples; None after an error."""
+    hint = "write '[low, high]'; which element types the operator takes is said by 'dtypes'"
+    elements = file.sequence(node, f"'{_DOMAIN}'", hint)
+    if elements is None:
+        return None
+    if len(elements) != 2:
+        file.error(Code.MALFORMED, node, f"'{_DOMAIN}' must have two numbers, not {len(elements)}", hint)
+        return None
+    texts = [file.scalar(element, f"an element of '{_DOMAIN}'", hint) for element in elements]
+    low, high = (_number(file, text, hint) for text in texts)
+    if low is None or high is None:
+        return None
+    if low >= high:
+        message, hint = f"'{_DOMAIN}' must begin with the lower number", f"write '[{texts[1]}, {texts[0]}]'"
+        file.error(Code.MALFORMED, node, message, hint)
+        return None
+    return low, high
+
+
+def _number(file: YamlFile, text: Text | None, hint: str) -> float | None:
+    if text is None:
+        return None
+    try:
+        number = float(text.value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        file.diagnostics.error(Code.MALFORMED, text.span(), f"'{text}' is not a finite number", hint)
+        return None
+    return number
+
+
+def _samples_or_domain(file: YamlFile, name: Text, node: yaml.Node) -> SampleEntry:
+    if not isinstance(node, yaml.MappingNode):
+        return SampleEntry(name, read_sample_list(file, node))
+    fields = file.mapping(node, f"'{name}'") or {}
+    for key in fields.keys() - {_DOMAIN}:
+        hint = f"samples are a list, and their range is '{_DOMAIN}: [low, high]'"
+        file.error(Code.UNKNOWN_KEY, fields[key][0], f"unknown key '{key}'", hint)
+    return SampleEntry(name, (), read_domain(file, fields[_DOMAIN][1]) if _DOMAIN in fields else None)
+
+
 def read_sample_file(file: YamlFile) -> tuple[SampleEntry, ...]:
     """The entries of a samples.yaml."""
     entries: dict[str, SampleEntry] = {}
     for node in file.entries():
         for key, value in (file.mapping(node, "an entry", _HINT) or {}).values():
-            entry = SampleEntry(file.text(key), read_sample_list(file, value))
+            entry = _samples_or_domain(file, file.text(key), value)
             first = entries.setdefault(entry.name.value, entry)
             if first is not entry:
                 file.diagnostics.error(
@@ -63,7 +109,7 @@ def read_sample_file(file: YamlFile) -> tuple[SampleEntry, ...]:
 def with_samples(
     functions: Sequence[NativeFunction], entries: Sequence[SampleEntry], diagnostics: Diagnostics
 ) -> tuple[NativeFunction, ...]:
-    """The operators with the samples that a samples.yaml has for them."""
+    """The operators with the samples that a samples.yaml has for them, or with their range."""
     known = {str(function.name): function for function in functions}
     joined: dict[str, NativeFunction] = {}
     for entry in entries:
@@ -79,6 +125,12 @@ def with_samples(
                 Code.GIVEN_TWICE, entry.name.span(), f"'{entry.name}' has 'samples' in its entry, too",
                 "write them in one of the two files", ((function.samples[0].span(), "they begin here"),),
             )  # fmt: skip
+        elif entry.domain is not None and function.domain is not None:
+            message = f"'{entry.name}' has '{_DOMAIN}' in its entry, too"
+            note = (function.text.span(0, function.schema.name_end), "declared here")
+            hint = "write it in one of the two files"
+            diagnostics.error(Code.GIVEN_TWICE, entry.name.span(), message, hint, (note,))
         else:
-            joined[entry.name.value] = replace(function, samples=entry.samples)
+            domain = function.domain if entry.domain is None else entry.domain
+            joined[entry.name.value] = replace(function, samples=entry.samples, domain=domain)
     return tuple(joined.get(str(function.name), function) for function in functions)

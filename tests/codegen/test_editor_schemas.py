@@ -79,7 +79,7 @@ def test_the_keys_of_a_back_end_are_the_readers() -> None:
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  dtypes: floats\n"),
         ("native_functions", "- func: f(Tensor self) -> Tensor\n  domain: [1]\n"),
         ("native_functions", "- variants: method\n"),
-        ("native_functions", "- implied: tags\n"),
+        ("native_functions", "- implied: half\n"),
         ("native_functions", "- implied: variants\n  func: f(Tensor self) -> Tensor\n"),
         ("samples", "- add.Tensor: T(3)\n"),
         ("samples", "- add(Tensor self):\n  - T(3)\n"),

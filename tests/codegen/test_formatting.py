@@ -68,9 +68,7 @@ NEAT = """\
 - func: a(Tensor self) -> Tensor  # trailing
   variants: function,
     method
-  dispatch:
-    CPU: a
-    "Meta": b
+  dispatch: {CPU: a, "Meta": b}
   tags: [pointwise, core]
   # about samples
   samples:
@@ -148,9 +146,13 @@ def test_lines_of_a_text_keep_their_places_beside_each_other() -> None:
     assert formatted(text) == '- name: f(Tensor a) -> Tensor\n  a: "g(grad,\n\n      a,\n    b)"\n'
 
 
-def test_a_table_of_one_key_stays_in_braces() -> None:
-    text = "- func: f(Tensor a) -> Tensor\n  dispatch: { CPU:   a}  # why\n  slope_at: {0:\n    1}\n  requires: {}\n"
-    neat = "- func: f(Tensor a) -> Tensor\n  dispatch: {CPU: a}  # why\n  slope_at: {0: 1}\n  requires: {}\n"
+def test_a_table_in_one_line_stays_in_braces() -> None:
+    text = (
+        "- func: f(Tensor a) -> Tensor\n  dispatch: { CPU:   a}  # why\n  slope_at: {0: 1,\n    2: 3}\n  requires: {}\n"
+    )
+    neat = (
+        "- func: f(Tensor a) -> Tensor\n  dispatch: {CPU: a}  # why\n  slope_at:\n    0: 1\n    2: 3\n  requires: {}\n"
+    )
     assert formatted(text) == formatted(neat) == neat
 
 

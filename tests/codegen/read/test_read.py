@@ -143,7 +143,7 @@ def test_defaults_of_a_native_function() -> None:
     assert function.domain is None
 
 
-IMPLYING = "- implied: foreach, python_module, variants, autogen\n"
+IMPLYING = "- implied: foreach, python_module, tags, variants, autogen\n"
 
 
 @pytest.mark.parametrize(
@@ -195,6 +195,16 @@ def test_the_operator_of_a_gradient_lies_where_the_other_one_lies() -> None:
     assert [each.python_module for each in functions(IMPLYING + "".join(entries))] == ["nn", "nn", None]
 
 
+def test_tags_follow_from_a_generator_and_from_a_view() -> None:
+    text = (
+        "- func: draw(Tensor self, *, Generator? generator=None) -> Tensor\n"
+        "- func: part(Tensor(a) self) -> Tensor(a)\n- func: part_copy(Tensor self) -> Tensor\n"
+        "- func: whole_copy(Tensor self) -> Tensor\n"
+    )
+    assert [each.tags for each in functions(IMPLYING + text)] == [("nondeterministic_seeded",), (), ("view_copy",), ()]
+    assert not any(each.tags for each in functions(text))
+
+
 def test_one_former_order_of_arguments_needs_no_list() -> None:
     text = "- func: foo(Tensor self, Tensor other) -> Tensor\n  legacy_argument_orders: "
     for written in ("other, self", '["other, self"]'):
@@ -215,7 +225,7 @@ def test_the_projects_own_file_writes_nothing_that_follows() -> None:
     assert text.startswith(IMPLYING)
     read = functions(text)
     again = []
-    for key, value in itertools.product(("variants", "python_module", "autogen"), ("none", "(?!none$).*")):
+    for key, value in itertools.product(("variants", "python_module", "tags", "autogen"), ("none", "(?!none$).*")):
         line = re.compile(rf"^  {key}: {value}\n", re.MULTILINE)
         short = {each.name: each for each in functions(line.sub("", text))}
         entries = list(ENTRY_START.finditer(text))
@@ -229,7 +239,7 @@ def test_the_projects_own_file_writes_nothing_that_follows() -> None:
 
 def said(value: object) -> object:
     """What a field says, without its place."""
-    return [name for name, _ in value] if isinstance(value, tuple) else value
+    return [each if isinstance(each, str) else each[0] for each in value] if isinstance(value, tuple) else value
 
 
 def test_a_list_of_signatures_is_of_operators_that_say_the_same() -> None:
