@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import yaml
 
 from codegen.codes import Code
 from codegen.dispatch_keys import COMPOSITE_KEYS, CPU, STRUCTURED_BACKENDS, UFUNC_BACKENDS
-from codegen.read.implied import IMPLIED, RULES, copied_name, forward_name
+from codegen.read.implied import IMPLIED, RULES, Declared, with_others
 from codegen.read.keys import FORMER_NAMES, KEYS, NAMES, Readers
 from codegen.read.model import NativeFunction
 from codegen.read.own_keys import OwnKeys
@@ -61,9 +61,8 @@ class FunctionReader:
                         ((first.span(0, function.schema.name_end), "the first one is here"),),
                     )
         check_signs(functions, self.yaml.diagnostics)
-        declared = {function.name: function for function in functions}
-        modules = {function.name.base: function.python_module for function in functions}
-        return tuple(self._beside_others(function, declared, modules) for function in functions)
+        declared = Declared(functions)
+        return tuple(with_others(each, declared, self._followed.get(each.name, ())) for each in functions)
 
     def _implied_keys(self, nodes: Sequence[yaml.Node]) -> Collection[str]:
         """The keys that the file's first entry names, of which what is not written follows by `RULES`."""
@@ -102,26 +101,6 @@ class FunctionReader:
         for key in follow:
             function = replace(function, **RULES[key](function))
         self._followed[function.name] = follow
-        return function
-
-    def _beside_others(
-        self,
-        function: NativeFunction,
-        declared: Mapping[OperatorName, NativeFunction],
-        modules: Mapping[str, str | None],
-    ) -> NativeFunction:
-        """With what follows from other entries: a namespace, the tag of copies of views, and which variants are made.
-
-        Those that have entries of their own are not.
-        """
-        followed = self._followed.get(function.name, ())
-        if "python_module" in followed and function.python_module is None:
-            function = replace(function, python_module=modules.get(forward_name(function) or ""))
-        copied = declared.get(copied_name(function) or function.name)
-        if "tags" in followed and copied is not None and copied is not function and copied.schema.is_view:
-            function = replace(function, tags=(*function.tags, "view_copy"))
-        if "autogen" in followed and any(name in declared for name, _ in function.autogen):
-            function = replace(function, autogen=tuple(item for item in function.autogen if item[0] not in declared))
         return function
 
     def _entry(self, node: yaml.Node) -> list[NativeFunction]:

@@ -7,7 +7,8 @@ as in PyTorch's, what is not written is not there.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from codegen.formula.parser import parse_formula
@@ -99,18 +100,6 @@ def _tags(function: NativeFunction) -> _Said:
     return {"tags": (*function.tags, "nondeterministic_seeded")} if draws else {}
 
 
-def forward_name(function: NativeFunction) -> str | None:
-    """The operator whose gradient it is: its namespace is that of `elu_backward`, too."""
-    base = function.name.base
-    return base.removesuffix("_backward") if base.endswith("_backward") else None
-
-
-def copied_name(function: NativeFunction) -> OperatorName | None:
-    """The operator of which it gives a copy: one of a view is tagged so."""
-    name = function.name
-    return OperatorName(name.base.removesuffix("_copy"), name.overload) if name.base.endswith("_copy") else None
-
-
 def _python_module(function: NativeFunction) -> _Said:
     """The namespace that the operator's name begins with: `linalg_det` lies in `linalg`."""
     return {"python_module": _namespace(function)}
@@ -177,3 +166,35 @@ RULES: Mapping[str, Callable[[NativeFunction], _Said]] = {
     "autogen": _autogen,
 }
 """What keys say that are not written, by their names; each rule may count on the keys before it."""
+
+
+class Declared:
+    """The operators of a file, by their names."""
+
+    def __init__(self, functions: Sequence[NativeFunction]) -> None:
+        self.functions = {function.name: function for function in functions}
+        self.modules = {function.name.base: function.python_module for function in functions}
+
+
+def with_others(function: NativeFunction, declared: Declared, followed: Collection[str]) -> NativeFunction:
+    """With what follows from other entries.
+
+    A gradient, `elu_backward`, lies in the namespace of its operator. `X_copy` is tagged `view_copy` where `X` is a
+    view. Variants that have entries of their own are not made.
+
+    Args:
+        function: as it follows from its own entry.
+        declared: the operators of the file.
+        followed: the keys that its entry does not write, and that follow.
+    """
+    base, overload = function.name.base, function.name.overload
+    if "python_module" in followed and base.endswith("_backward") and function.python_module is None:
+        function = replace(function, python_module=declared.modules.get(base.removesuffix("_backward")))
+    if "tags" in followed and base.endswith("_copy"):
+        copied = declared.functions.get(OperatorName(base.removesuffix("_copy"), overload))
+        if copied is not None and copied.schema.is_view:
+            function = replace(function, tags=(*function.tags, "view_copy"))
+    if "autogen" in followed:
+        made = tuple(item for item in function.autogen if item[0] not in declared.functions)
+        function = replace(function, autogen=made)
+    return function
