@@ -95,6 +95,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
             "gradwright.storage",
         ),
         ("gradwright.optim", "gradwright.overrides", "gradwright.fx"),
+        ("gradwright.distributed.optim",),
         ("gradwright.comparing", "gradwright.testing", "gradwright.examples"),
         ("gradwright.verify",),
         ("gradwright.as_torch", "gradwright.graph_command", "gradwright.__main__"),

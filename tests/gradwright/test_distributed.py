@@ -14,6 +14,7 @@ import pytest
 import gradwright as torch
 from gradwright import distributed, nn
 from gradwright.distributed import ReduceOp, backends
+from gradwright.distributed.optim import ZeroRedundancyOptimizer
 from gradwright.utils.data import DistributedSampler
 
 SIZE = 3
@@ -234,3 +235,39 @@ def test_a_module_without_parameters(world: Alike) -> None:
 def test_a_sampler_knows_the_group(world: Alike) -> None:
     sampler = DistributedSampler(list(range(6)), shuffle=False)
     assert list(sampler) == [0, 3]
+
+
+def test_a_sharded_optimizer_has_a_part_of_the_state(world: Alike) -> None:
+    sizes = (5, 9, 2, 4, 7)  # assigned from the largest: 9, 7 + 2, 5 + 4
+    parameters = [torch.ones(size, requires_grad=True) for size in sizes]
+    optimizer = ZeroRedundancyOptimizer(parameters[:3], torch.optim.Adam, lr=0.5)
+    optimizer.add_param_group({"params": parameters[3:], "lr": 0.25})
+    assert [[len(each) for each in group["params"]] for group in optimizer.param_groups] == [[5, 9, 2], [4, 7]]
+    assert [[len(each) for each in group["params"]] for group in optimizer.optim.param_groups] == [[9], []]
+    assert optimizer.param_groups[1]["betas"] == (0.9, 0.999)  # of the class that was named
+    optimizer.param_groups[0]["lr"] = 0.125  # as schedules do
+    world.calls.clear()
+    for parameter in parameters:
+        parameter.sum().backward()
+    optimizer.step()
+    assert parameters[1].tolist() == pytest.approx([1 - 0.125] * 9)
+    assert [size for _, size in world.calls] == [36, 4 * (5 + 4), 4 * (2 + 7)]
+    assert list(optimizer.optim.state) == [parameters[1]]
+    assert not optimizer.state
+    with pytest.raises(RuntimeError, match="has not been consolidated on this rank"):
+        optimizer.state_dict()
+
+
+def test_errors_of_sharded_optimizers(world: Alike) -> None:
+    weight = torch.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="overlap_with_ddp"):
+        ZeroRedundancyOptimizer([weight], torch.optim.SGD, overlap_with_ddp=True, lr=1.0)
+    with pytest.raises(ValueError, match="LBFGS computes with all parameters at once"):
+        ZeroRedundancyOptimizer([weight], torch.optim.LBFGS)
+    with pytest.raises(ValueError, match="empty parameter list"):
+        ZeroRedundancyOptimizer([], torch.optim.SGD, lr=1.0)
+    with pytest.raises(RuntimeError, match="not in the group"):
+        ZeroRedundancyOptimizer([weight], torch.optim.SGD, distributed.new_group([1, 2]), lr=1.0)
+    optimizer = ZeroRedundancyOptimizer([weight], torch.optim.SGD, lr=1.0)
+    with pytest.raises(ValueError, match="different number of parameter groups"):
+        optimizer.load_state_dict({"state": {}, "param_groups": []})

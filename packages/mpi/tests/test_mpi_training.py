@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -70,3 +71,17 @@ def test_collectives_in_the_names_of_pytorch() -> None:
             ended = start(processes, "call_collectives.py", GRADWRIGHT_MPI_ORDERED=ordered)
             assert ended.returncode == 0, ended.stdout + ended.stderr
             assert f"all calls hold on {processes} processes" in ended.stdout
+
+
+@pytest.mark.parametrize("processes", [1, 2, 3])
+def test_sharded_optimizers_are_one_optimizer(processes: int) -> None:
+    ended = start(processes, "shard_optimizer.py")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert f"hold on {processes} processes" in ended.stdout
+
+
+def test_any_number_of_processes_reads_a_checkpoint(tmp_path: Path) -> None:
+    file = str(tmp_path / "checkpoint.pt")
+    for processes, words in ((3, ["write", file]), (1, ["read", file]), (2, ["read", file])):
+        ended = start(processes, "shard_optimizer.py", *words)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
