@@ -37,7 +37,10 @@ def run_workload(workload: Workload, subject: Any, reference: Any | None, scale:
     """Measure one workload: its rows, the mean last."""
     ours = workload.prepare(subject, scale)
     theirs = None
-    if reference is not None and workload.compared:
+    if workload.of_itself:
+        assert workload.reference is not None
+        theirs = workload.reference(subject, scale)
+    elif reference is not None and workload.compared:
         theirs = (workload.reference or workload.prepare)(reference, scale)
     measurements = compare(ours, theirs, min(rounds, workload.most_rounds), warm_up=workload.warm_up)
     budget = budget_of(subject).get(workload.group)
@@ -87,12 +90,17 @@ def main(argv: list[str] | None = None) -> int:
     reference = load(options.reference) if importlib.util.find_spec(options.reference) is not None else None
     rows: list[Row] = []
     failures: list[Failure] = []
+    skipped: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         for workload in workloads(Path(folder), scale):
             if words and not any(word in workload.group for word in words):
                 continue
             if workload.group == "codegen" and reference is None:
                 continue  # PyTorch's YAML comes with PyTorch
+            lacking = workload.lacks()
+            if lacking is not None:
+                skipped[workload.group] = lacking
+                continue
             try:
                 rows += run_workload(workload, subject, reference, scale, rounds)
             except Exception as error:
@@ -107,9 +115,11 @@ def main(argv: list[str] | None = None) -> int:
         "rounds": rounds,
     }
     if options.json:
-        print_json(rows, failures, about)
+        print_json(rows, failures, about, skipped)
     else:
-        print_report(rows, failures, (options.subject, None if reference is None else options.reference), about)
+        print_report(
+            rows, failures, (options.subject, None if reference is None else options.reference), about, skipped
+        )
     return 1 if failures else 0
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench import THREADS_VARIABLE
 from bench.measure import Bytes, Round
+
+ROOT = Path(__file__).resolve().parent.parent
+MPI_PACKAGE = ROOT / "packages" / "mpi"
 
 Prepare = Callable[[Any, object], Round]  # of a library and a scale, which makes no difference here
 
@@ -66,6 +72,44 @@ def process(row: str, command: list[str], output: Path) -> Round:
         return {row: float(seconds), f"{row}: peak memory": Bytes(peak)}
 
     return run
+
+
+def data_parallel(processes: int) -> Callable[[Any, Any], Round]:
+    """A step of training on a batch of which each process has its part, one thread each."""
+
+    def prepare(library: Any, scale: Any) -> Round:
+        command = [sys.executable, "-m", "bench.data_parallel"]
+        command += ["--width", str(scale.large_width), "--batch", str(scale.large_batch)]
+        command += ["--steps", str(scale.small_steps // 2)]
+        if processes > 1:
+            command = [str(_mpiexec()), "-n", str(processes), *command]
+        path = os.pathsep.join([str(ROOT), str(MPI_PACKAGE)])
+        environment = {**_environment(), "PYTHONPATH": path, THREADS_VARIABLE: "1"}
+
+        def run() -> dict[str, float]:
+            finished = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if finished.returncode != 0:
+                raise RuntimeError(f"{' '.join(command)} failed:\n{finished.stdout}{finished.stderr}")
+            return {"step on 2 processes, beside it on 1": json.loads(finished.stdout)["step"]}
+
+        return run
+
+    return prepare
+
+
+def _mpiexec() -> str | None:
+    beside = Path(sys.executable).with_name("mpiexec")
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def why_no_mpi() -> str | None:
+    """Why several processes can not be measured here, None where they can."""
+    if importlib.util.find_spec("mpi4py") is None or _mpiexec() is None:
+        return "there is no MPI: make mpi installs one"
+    if not (MPI_PACKAGE / "gradwright_mpi" / "_generated").is_dir():
+        return "packages/mpi is not generated: make mpi does it"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return None if cores > 1 else "there is one core"
 
 
 def codegen_own(out: Path) -> Prepare:

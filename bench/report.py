@@ -87,9 +87,16 @@ def over_budget(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def print_report(
-    rows: Sequence[Row], failures: Sequence[Failure], names: tuple[str, str | None], about: Mapping[str, Any]
+    rows: Sequence[Row],
+    failures: Sequence[Failure],
+    names: tuple[str, str | None],
+    about: Mapping[str, Any],
+    skipped: Mapping[str, str],
 ) -> None:
-    """Print the rows: a table where a person looks, aligned plain text where a program or a file does."""
+    """Print the rows: a table where a person looks, aligned plain text where a program or a file does.
+
+    `skipped` are groups that were left out, with the reason.
+    """
     heading = ("work", names[0], names[1] or "", "ratio" if names[1] else "", "budget", "distance")
     console = Console()
     console.print(", ".join(f"{key} {value}" for key, value in about.items()), highlight=False)
@@ -111,11 +118,15 @@ def print_report(
             print("  ".join([first, *others]).rstrip())
     for text in over_budget(rows):
         console.print(text, markup=False, highlight=False, soft_wrap=True)
+    for group, reason in skipped.items():
+        console.print(f"skipped: {group}: {reason}", markup=False, highlight=False, soft_wrap=True)
     for failure in failures:
         console.print(f"failed: {failure.group}: {failure.message}", markup=False, highlight=False)
 
 
-def print_json(rows: Sequence[Row], failures: Sequence[Failure], about: Mapping[str, Any]) -> None:
+def print_json(
+    rows: Sequence[Row], failures: Sequence[Failure], about: Mapping[str, Any], skipped: Mapping[str, str]
+) -> None:
     """Print everything as one JSON object."""
     report = {
         "about": dict(about),
@@ -130,5 +141,6 @@ def print_json(rows: Sequence[Row], failures: Sequence[Failure], about: Mapping[
             for row in rows
         ],
         "failures": [asdict(failure) for failure in failures],
+        "skipped": dict(skipped),
     }
     print(json.dumps(report, indent=2))

@@ -20,7 +20,7 @@ from bench.functions import FUNCTIONS, large_function
 from bench.measure import Round, statement_timer
 from bench.operators import CASES, FAMILIES, operator
 from bench.optimizers import OPTIMIZERS, optimizer_steps
-from bench.processes import codegen_own, codegen_whole, import_time
+from bench.processes import codegen_own, codegen_whole, data_parallel, import_time, why_no_mpi
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,10 @@ Prepare = Callable[[Any, Scale], Round]
 
 @dataclass(frozen=True)
 class Workload:
-    """`group` names the budget; the reference runs `reference` where it is not the same code."""
+    """`group` names the budget; the reference runs `reference` where it is not the same code.
+
+    Where it is `of_itself`, the reference is the same library at other work. `lacks` says why it can not run here.
+    """
 
     group: str
     prepare: Prepare
@@ -58,6 +61,8 @@ class Workload:
     mean: bool = False  # report the mean of the rows too: the budget is for that
     warm_up: bool = True  # a round that does not count; not where each is a whole generation
     most_rounds: int = 1_000_000
+    of_itself: bool = False
+    lacks: Callable[[], str | None] = lambda: None
 
 
 def array(*shape: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -454,6 +459,15 @@ def workloads(out: Path, scale: Scale) -> list[Workload]:
         Workload("jacobian by rows", hessian_by_rows(", row by row"), most_rounds=15),
         Workload("written for PyTorch", written_for_torch(out / "torch"), by_hand_for_torch),
         Workload("import", import_time, most_rounds=7),
+        Workload(
+            "processes",
+            data_parallel(2),
+            data_parallel(1),
+            of_itself=True,
+            lacks=why_no_mpi,
+            most_rounds=7,
+            warm_up=False,
+        ),
         Workload("codegen, own", codegen_own(out / "own"), compared=False, most_rounds=3, warm_up=False),
         Workload("codegen", whole, gen_autograd, most_rounds=3, warm_up=False),
     ]

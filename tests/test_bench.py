@@ -20,11 +20,26 @@ from bench.budget import NATIVE_TARGET, PYTHON_TARGET, budget_of
 from bench.functions import FUNCTIONS
 from bench.inputs import below, normal
 from bench.known import KNOWN, UNKNOWN, by_reason, reason_of
+from bench.machines import (
+    NETWORKS,
+    TRAININGS,
+    Network,
+    Training,
+    allreduce,
+    doubling,
+    fixed_batch,
+    halving,
+    last_worth_it,
+    ring,
+    step,
+    table,
+)
 from bench.measure import Bytes, Measurement, compare, interleave
 from bench.operators import CASES, FAMILIES, Case, operator
 from bench.processes import process
 from bench.report import Failure, Row, cells, distance_text, over_budget, print_json, print_report, seconds_text
 from bench.workloads import BESIDE, SMOKE, WHOLE, workloads
+from support.documents import ROOT
 
 WAYS = ("forward", "backward")
 
@@ -90,6 +105,25 @@ def test_distance_to_the_budget() -> None:
     assert Row("forward", row.measurement, None).distance is None
 
 
+def test_sums_of_many_machines_on_paper() -> None:
+    network = Network("", 1.0, 8.0)
+    assert [way(4, 64.0, network) for way in (ring, doubling, halving)] == [2 * 3 * 3.0, 2 * 9.0, 4 + 2 * 0.75 * 8]
+    training = Training("", 1.0, 2.0, 8.0, bucket=4.0, hidden=0.5, handling=0.0)
+    assert step(1, training, network, 1.0) == 3.0
+    # Two buckets of 1.5 s on two machines: one of them is hidden by half of the backward pass, but for 0.5 s.
+    assert allreduce(2, 4.0, network) == 1.5
+    assert step(2, training, network, 1.0) == 3.0 + 2.0
+    assert step(2, training, network, 0.5) == 1.5 + 2.5
+    free = Network("", 0.0, 1e12)
+    assert fixed_batch(64, training, free) == pytest.approx(64)
+    assert last_worth_it(Training("", 1.0, 2.0, 1e12, handling=0.0), free) == 2
+
+
+def test_the_page_has_the_table_of_many_machines() -> None:
+    page = (ROOT / "docs" / "machines.md").read_text(encoding="utf-8")
+    assert "\n".join(table(TRAININGS, NETWORKS)) in page
+
+
 def test_seconds() -> None:
     assert [seconds_text(s) for s in (2.5, 0.0025, 2.5e-6, 2.5e-8, None)] == ["2.5 s", "2.5 ms", "2.5 us", "25 ns", ""]
 
@@ -98,18 +132,20 @@ def test_reports() -> None:
     rows = [Row("backward", Measurement("mul", 1e-6, 2e-6, 0.5, 3), 0.6)]
     failures = [Failure("block", "RuntimeError: no")]
     with redirect_stdout(io.StringIO()) as text:
-        print_report(rows, failures, ("gradwright", "torch"), {"threads": 1})
+        print_report(rows, failures, ("gradwright", "torch"), {"threads": 1}, {"processes": "no MPI"})
     assert text.getvalue().splitlines() == [
         "threads 1",
         "work  gradwright  torch  ratio  budget       distance",
         "mul         1 us   2 us  0.50x   0.60x  0.10 to spare",
+        "skipped: processes: no MPI",
         "failed: block: RuntimeError: no",
     ]
     with redirect_stdout(io.StringIO()) as text:
-        print_json(rows, failures, {"threads": 1})
+        print_json(rows, failures, {"threads": 1}, {"processes": "no MPI"})
     report = json.loads(text.getvalue())
     assert report["rows"][0]["ratio"] == 0.5
     assert report["failures"] == [{"group": "block", "message": "RuntimeError: no"}]
+    assert report["skipped"] == {"processes": "no MPI"}
 
 
 def test_the_budget_is_that_of_what_runs() -> None:
