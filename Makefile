@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside mpi bench generate native sanitize sanitize-threads night times clean distclean
+.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside mpi bench docs generate native sanitize sanitize-threads night times clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -44,6 +44,7 @@ help:
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
 	@echo 'make mpi       gradwright-mpi on 1, 2 and 3 processes (installs MPICH)'
 	@echo 'make bench     speed beside PyTorch (installs it)'
+	@echo 'make docs      the site of documentation: build/site/html/index.html (installs sphinx)'
 	@echo 'make generate  run python -m codegen'
 	@echo 'make native    build the native core (test, parity and bench do, where it can be built)'
 	@echo 'make sanitize  its tests under AddressSanitizer and UndefinedBehaviorSanitizer'
@@ -128,6 +129,11 @@ releases: $(STAMP)test
 
 outside: $(STAMP)test
 	$(PY) -m tools.outside
+
+# Warnings are errors, and so is a link that leads nowhere.
+docs: $(STAMP)docs
+	$(PY) -m codegen
+	$(PY) -m tools.site
 
 # Not a part of `make test`: the tests start processes by the mpiexec that comes with the extra.
 mpi: $(STAMP)mpi

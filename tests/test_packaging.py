@@ -207,6 +207,8 @@ def test_what_tests_import_stands_in_an_extra(extra: str, least: int) -> None:
 
 
 def _extra_of(path: Path, text: str) -> str:
+    if path.is_relative_to(ROOT / "tools" / "site"):
+        return "docs"
     shared = not path.name.startswith("test_") and re.search(r"^\s*(from|import) (torch|jax)\b", text, re.MULTILINE)
     of_parity = path.is_relative_to(TESTS / "parity") or "pytest.mark.parity" in text
     return "parity" if shared or of_parity else "test"

@@ -47,13 +47,14 @@ class RequirementPlan:
 
 @dataclass(frozen=True, slots=True)
 class ElementwisePlan:
-    """The steps of a kernel, of which the last one makes the result.
+    """The expression `tree`, and the steps of a kernel of it, of which the last one makes the result.
 
     `sides` has for each step that is computed on one side of a choice alone the number of that choice, and whether the
     condition holds there. `requirements` are met before the first step. `of_complex`: Tensors may be complex, and what
     is for real numbers alone gets such.
     """
 
+    tree: TypedExpr
     steps: tuple[ElementStep, ...]
     sides: Mapping[int, tuple[int, bool]]
     requirements: tuple[RequirementPlan, ...]
@@ -144,7 +145,7 @@ def plan_elementwise(
         for each in steps
         if isinstance(each.call, OperatorCall)
     )
-    return ElementwisePlan(tuple(steps), _sides(steps), requirements, known.text, of_complex)
+    return ElementwisePlan(known.tree, tuple(steps), _sides(steps), requirements, known.text, of_complex)
 
 
 def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:

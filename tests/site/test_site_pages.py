@@ -1,0 +1,117 @@
+"""The pages of the site, before sphinx reads them; what it makes of them `make docs` looks at."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from support.documents import ROOT
+from tools.site.checks import problems, read_page
+from tools.site.operators import Operators, Page, operator_pages
+from tools.site.sources import sections
+
+
+@cache
+def operators() -> Operators:
+    return Operators()
+
+
+@cache
+def pages() -> dict[str, Page]:
+    return {page.base: page for page in operators().pages()}
+
+
+@cache
+def texts() -> dict[str, str]:
+    return dict(operator_pages(operators()))
+
+
+def test_every_operator_has_a_page() -> None:
+    bases = {operator.name.base for operator in operators().plan.operators}
+    assert pages().keys() == bases
+    assert {f"operators/{base}.md" for base in bases} <= texts().keys()
+    shown = {overload.name for page in pages().values() for overload in page.overloads}
+    assert shown == {str(operator.name) for operator in operators().plan.operators}
+
+
+def test_the_list_leads_to_every_page() -> None:
+    listed = re.findall(r'href="operators/(\w+)\.html"', texts()["operators.md"])
+    assert sorted(listed) == sorted(pages())
+
+
+def test_pages_have_their_parts() -> None:
+    for base, page in pages().items():
+        text = texts()[page.file]
+        headings = re.findall(r"^(#+ .*)$", text, re.MULTILINE)
+        assert headings[0] == f"# {base}"
+        assert [each for each in ("## Call", "## Derivative", "## Proven") if each not in headings] == []
+        assert text.count("```") % 2 == 0, base
+        for overload in page.overloads:
+            assert overload.signature.replace("->", "-&gt;") in text
+
+
+def test_the_markup_of_pages_is_closed() -> None:
+    for name, text in texts().items():
+        for block in re.findall(r"^```\{raw\} html\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+            try:
+                ElementTree.fromstring(f"<div>{block}</div>")
+            except ElementTree.ParseError as error:
+                pytest.fail(f"{name}: {error}")
+
+
+def test_functions_of_one_tensor_are_plotted() -> None:
+    plotted = {base for base, page in pages().items() if page.plot is not None}
+    assert len(plotted) > 140
+    assert plotted >= {"exp", "tanh", "relu", "softplus", "log", "erf", "abs", "sign"}
+    assert not plotted & {"mm", "sum", "rand_like", "atan2"}
+    assert pages()["tanh"].plot.has_derivative
+    assert not pages()["signbit"].plot.has_derivative
+
+
+def test_a_page_says_what_is_known_elsewhere() -> None:
+    (tanh,) = pages()["tanh"].overloads
+    assert tanh.saved == [("TanhBackward0", ["result: an output"])]
+    assert ("gradients against finite differences", "gradient") in tanh.proven
+    assert pages()["tanh"].example[0].startswith(">>> gradwright.tanh(")
+    assert pages()["relu"].overloads[0].slopes == [("0", "0")]
+    assert any("second derivatives" in each.operator for each in pages()["logaddexp"].differences)
+    assert [name for name, _ in pages()["atan2"].helpers] == ["atan2_backward_other", "atan2_backward_self"]
+
+
+def test_the_navigation_has_every_page_of_docs() -> None:
+    listed = sorted(page for section in sections() for page in section.pages)
+    folder = ROOT / "docs"
+    there = sorted(
+        path.relative_to(folder).with_suffix("").as_posix()
+        for path in folder.rglob("*.md")
+        if path != folder / "README.md"
+    )
+    assert listed == there
+
+
+def test_what_leads_nowhere_or_is_loaded_from_elsewhere_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<h1 id="top">A</h1><a href="b.html#there">b</a><a href="#top">a</a><a href="https://example.org">far</a>',
+        encoding="utf-8",
+    )
+    (tmp_path / "b.html").write_text(
+        '<p id="there"></p><a href="a.html#gone"></a><a href="c.html"></a><script src="https://example.org/x.js">'
+        "</script>",
+        encoding="utf-8",
+    )
+    (tmp_path / "far.css").write_text("@import 'https://example.org/x.css';", encoding="utf-8")
+    assert sorted(problems(tmp_path)) == [
+        "b.html: a.html#gone leads nowhere",
+        "b.html: c.html leads nowhere",
+        "b.html: loads https://example.org/x.js",
+        "far.css: loads from elsewhere",
+    ]
+
+
+def test_the_parts_of_a_page_are_read() -> None:
+    read = read_page('<h1>T<a href="#t">#</a></h1><figure class="plot"></figure><math></math>')
+    assert (read.headings, read.plots, read.elements["math"]) == ([("h1", "T")], 1, 1)

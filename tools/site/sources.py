@@ -1,0 +1,67 @@
+"""Puts the sources of the site together: one folder of Markdown, which sphinx reads."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.site.operators import operator_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+_HERE = Path(__file__).parent
+_INDEX = "README.md"  # of docs/, whose lists become the navigation
+_LISTED = re.compile(r"^- \[[^]]+\]\(([\w/-]+)\.md\)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the navigation: a title, and pages without their suffix."""
+
+    title: str
+    pages: tuple[str, ...]
+
+
+def write_sources(target: Path) -> int:
+    """Write all sources into a folder, which is emptied first; how many pages there are."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    written = 0
+    for name, text in _pages():
+        path = target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written += 1
+    for picture in DOCS.glob("*.png"):
+        shutil.copy(picture, target / picture.name)
+    return written
+
+
+def _pages() -> Iterator[tuple[str, str]]:
+    """The names of all pages below the folder, and their Markdown."""
+    yield "index.md", (_HERE / "index.md").read_text(encoding="utf-8") + _navigation()
+    for page in sorted(DOCS.rglob("*.md")):
+        name = page.relative_to(DOCS).as_posix()
+        if name != _INDEX:
+            yield name, page.read_text(encoding="utf-8")
+    yield "notation.md", (_HERE / "notation.md").read_text(encoding="utf-8")
+    yield from operator_pages()
+
+
+def sections() -> Iterator[Section]:
+    """The navigation: the lists of docs/README.md, under their headings."""
+    _, *parts = (DOCS / _INDEX).read_text(encoding="utf-8").split("\n## ")
+    for part in parts:
+        title, _, text = part.partition("\n")
+        yield Section(title, tuple(_LISTED.findall(text)))
+
+
+def _navigation() -> str:
+    parts = [Section("Operators", ("operators", "notation")), *sections()]
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:caption: {section.title}\n\n" + "\n".join(section.pages) + "\n```\n"
+        for section in parts
+    )
