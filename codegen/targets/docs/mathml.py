@@ -93,9 +93,10 @@ def root(inside: Term) -> Term:
     return Term(element("msqrt", inside.markup))
 
 
-def accent(base: str, sign: str) -> str:
-    """A sign above: a bar, or a dot."""
-    return element("mover", base, operator(sign), accent="true")
+def accent(base: str, sign: str, stretched: bool = False) -> str:
+    """A sign above: a bar, or a dot; as wide as what stands below where it is `stretched`."""
+    mark = operator(sign, stretchy="true") if stretched else operator(sign)
+    return element("mover", base, mark, accent="true")
 
 
 def application(function: str, arguments: Iterable[str]) -> Term:

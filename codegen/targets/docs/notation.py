@@ -41,13 +41,21 @@ E = Term(element("mi", "e"))
 
 
 def product(*factors: Term) -> Term:
-    """A product; a factor of one is left out."""
-    wanted = [factor for factor in factors if factor != ONE] or [ONE]
-    parts = [wanted[0].at(Binding.PRODUCT)]
-    for left, right in itertools.pairwise(wanted):
+    """A product: numbers come first, a factor of one is left out, and a factor times itself is a square."""
+    ordered = sorted((factor for factor in factors if factor != ONE), key=lambda factor: not factor.is_number)
+    squared: list[Term] = []
+    for factor in ordered:
+        if squared and squared[-1] == factor and not factor.is_number:
+            squared[-1] = power(factor, number("2"))
+        else:
+            squared.append(factor)
+    if len(squared) < 2:
+        return squared[0] if squared else ONE
+    parts = [squared[0].at(Binding.PRODUCT)]
+    for left, right in itertools.pairwise(squared):
         sign = "\u2062" if left.is_number and not right.is_number else "⋅"
         parts += [operator(sign), right.at(Binding.PREFIX)]
-    return wanted[0] if len(wanted) == 1 else Term(row(*parts), Binding.PRODUCT)
+    return Term(row(*parts), Binding.PRODUCT)
 
 
 def total(left: Term, right: Term, sign: str = "+") -> Term:
@@ -166,8 +174,9 @@ TRANSPOSED = _of_one(transposed)
 
 def _transpose(given: Arguments) -> Term | None:
     dims = {given[name].markup for name in ("dim0", "dim1") if name in given}
-    last = {number("1"), number("2")}
-    return transposed(given["self"]) if dims == {row(operator(MINUS), digit) for digit in last} else None
+    last = {row(operator(MINUS), number("1")), row(operator(MINUS), number("2"))}
+    of_batch = {number("1"), number("2")}  # of matrices, which is what has three dimensions
+    return transposed(given["self"]) if dims in (last, of_batch) else None
 
 
 def _between(given: Arguments) -> Term | None:
@@ -272,7 +281,7 @@ OPERATORS: Mapping[str, Notation] = {
     "clone": _itself,
     "conj": CONJUGATE,
     "conj_physical": CONJUGATE,
-    "_conj": CONJUGATE,
+    "_conj_physical": CONJUGATE,
     "deg2rad": _of_one(lambda x: product(fraction(Term(identifier("π")), Term(number("180"))), x)),
     "digamma": _named("ψ"),
     "div": _quotient,
@@ -288,9 +297,9 @@ OPERATORS: Mapping[str, Notation] = {
     "hypot": _of_two(lambda x, y: root(total(power(x, number("2")), power(y, number("2"))))),
     "imag": _named("Im"),
     "inverse": _of_one(lambda x: power(x, row(operator(MINUS), number("1")))),
-    "isfinite": _is(" is finite"),
-    "isinf": _is(" is infinite"),
-    "isnan": _is(" is NaN"),
+    "isfinite": _is("\u00a0is finite"),
+    "isinf": _is("\u00a0is infinite"),
+    "isnan": _is("\u00a0is NaN"),
     "kron": _of_two(lambda x, y: infix("⊗", x, y, Binding.PRODUCT)),
     "le": _relation("≤"),
     "lerp": _lerp,
@@ -357,15 +366,15 @@ HELPERS: Mapping[str, Notation] = {
 INTRINSICS: Mapping[str, Notation] = {
     "abs": _of_one(bars),
     "conjugate": CONJUGATE,
-    "defined": _is(" is given"),
+    "defined": _is("\u00a0is given"),
     "dim": _named("dim"),
     "exp": _of_one(_exponential),
-    "is_complex": _is(" is complex"),
-    "is_floating_point": _is(" is real"),
+    "is_complex": _is("\u00a0is complex"),
+    "is_floating_point": _is("\u00a0is real"),
     "log": _of_one(lambda x: called("ln", x)),
     "log1p": _of_one(lambda x: called("ln", total(ONE, x))),
-    "number_is_complex": _is(" is complex"),
-    "number_is_float": _is(" is real"),
+    "number_is_complex": _is("\u00a0is complex"),
+    "number_is_float": _is("\u00a0is real"),
     "scalar_type": _of_one(lambda x: called("dtype", x)),
     "sizes": _of_one(lambda x: called("shape", x)),
     "sqrt": _of_one(root),
@@ -404,9 +413,14 @@ GREEK = {
 BAR, DOT = "¯", "˙"
 
 
+def is_long(symbol: str) -> bool:
+    """Whether it is a name of several letters."""
+    return len(symbol) > len(identifier("x"))
+
+
 def with_bar(symbol: str) -> str:
     """The gradient of what has this symbol."""
-    return accent(symbol, BAR)
+    return accent(symbol, BAR, is_long(symbol))
 
 
 def with_dot(symbol: str) -> str:
