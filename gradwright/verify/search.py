@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import itertools
 import linecache
-import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -24,8 +23,9 @@ from runtime.base.tensor import Tensor
 from runtime.graph.grad_mode import no_grad
 from runtime.load.operator_info import OperatorInfo
 
-_MOST, _TRIED = 60, 150  # calls that an ordinary proof looks at, and those that it tries to
-_SECONDS = 1.5  # of the processor, for all of them
+# Bounds of an ordinary proof are counts, so that it does not depend on the machine: of calls that it looks at, of those
+# that it tries to look at, and of elements of the arguments of all that it looks at.
+_MOST, _TRIED, _ELEMENTS = 60, 150, 12_000
 _LARGE = 400  # elements of a call
 NUMBER = 0  # of a sample that is none of the operator's own
 _REAL, _NARROW = "float64", "float32"
@@ -33,22 +33,19 @@ _FORMULAS = f"{RUNTIME}.operators.helpers"
 
 
 def beside(info: OperatorInfo) -> Iterator[Point]:
-    """The calls that an ordinary proof looks at beside the samples: the same ones each time.
-
-    Of an operator that takes long to compute it is the first of them, as many as there is time for.
-    """
+    """The calls that an ordinary proof looks at beside the samples: the same ones each time, on each machine."""
     if "float" not in info.dtypes:
         return
-    end = time.process_time() + _SECONDS
     parameters = operator_of(info).signature.parameters
     made = [variations(text, parameters, info.samples, USUAL_RANGES, info.pointwise) for text in starts(info)]
-    found = 0
+    found = elements = 0
     for each in itertools.islice(_different(info, made), _TRIED):
         point = point_of(info, each.text) if is_taken(info, each.text) else None
         if point is not None:
             found += 1
+            elements += sum(tensor.numel() for tensor in all_tensors(point.sample))
             yield point
-        if found == _MOST or time.process_time() > end:
+        if found == _MOST or elements >= _ELEMENTS:
             return
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
+import time
 from dataclasses import replace
 
 import pytest
 
 from generated.registry import OPERATORS
 from gradwright.verify import prove, search
-from gradwright.verify.points import array
+from gradwright.verify.points import all_tensors, array
 from gradwright.verify.results import Status
 from gradwright.verify.table import BY_NAME
 from runtime.load.operator_info import OperatorInfo
@@ -51,11 +51,25 @@ def test_a_search_that_is_left_out_is_no_proof() -> None:
     assert cell.reasons == ["a test"]
 
 
-def test_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_much_is_looked_at_does_not_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof reads no clock: on a slow machine it looks at the same calls."""
+
+    def no_clock() -> float:
+        raise AssertionError("a proof asks for the time")
+
     whole = len(texts(OPERATORS["mul.Tensor"]))
-    ticks = itertools.count()
-    monkeypatch.setattr(search.time, "process_time", lambda: next(ticks) / 10)
-    assert 0 < len(texts(OPERATORS["mul.Tensor"])) < whole
+    for clock in ("process_time", "perf_counter", "monotonic", "time", "thread_time"):
+        monkeypatch.setattr(time, clock, no_clock)
+    assert len(texts(OPERATORS["mul.Tensor"])) == whole
+
+
+def test_calls_and_their_elements_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    info = OPERATORS["mul.Tensor"]
+    whole = texts(info)
+    assert len(whole) == search._MOST
+    sizes = [sum(each.numel() for each in all_tensors(point.sample)) for point in search.beside(info)]
+    monkeypatch.setattr(search, "_ELEMENTS", sum(sizes[:7]))
+    assert texts(info) == whole[:7]
 
 
 def test_what_a_formula_refuses_is_no_error() -> None:
