@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Builds the native core; a machine without a compiler or CMake goes on with a line that says so.
 CORE = $(PY) -m codegen build --optional
 
-.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside mpi bench docs generate native sanitize sanitize-threads night times clean distclean
+.PHONY: help demo test test-python lint parity parity-python parity-full upstream releases outside mpi cupy bench docs generate native sanitize sanitize-threads night times clean distclean
 
 help:
 	@echo 'make demo      generate, check every operator, train a classifier'
@@ -43,6 +43,7 @@ help:
 	@echo 'make releases  the YAML of each release of PyTorch, with the table of docs/upstream.md (downloads wheels)'
 	@echo 'make outside   wheels of this and of a package on top of it, in a fresh environment'
 	@echo 'make mpi       gradwright-mpi on 1, 2 and 3 processes (installs MPICH)'
+	@echo 'make cupy      gradwright-cupy on a stand-in for CuPy, without a GPU'
 	@echo 'make bench     speed beside PyTorch (installs it)'
 	@echo 'make docs      the site of documentation: build/site/html/index.html (installs sphinx)'
 	@echo 'make generate  run python -m codegen'
@@ -141,6 +142,11 @@ mpi: $(STAMP)mpi
 	cd packages/mpi && ../../$(PY) -m codegen && ../../$(PY) -m codegen lint && ../../$(PY) -m codegen format --check
 	cd packages/mpi && ../../$(PY) -m pytest
 
+# No part of `make test` either: what it needs is generated in the package.
+cupy: $(STAMP)cupy
+	cd packages/cupy && ../../$(PY) -m codegen && ../../$(PY) -m codegen lint && ../../$(PY) -m codegen format --check
+	cd packages/cupy && ../../$(PY) -m pytest
+
 # What .ci/run takes turns with, whole.
 night: export GRADWRIGHT_PART = 1/1
 night: export ROTATE = 1/1
@@ -153,6 +159,7 @@ night:
 	$(MAKE) upstream
 	$(MAKE) outside
 	$(MAKE) mpi
+	$(MAKE) cupy
 	$(MAKE) sanitize
 	$(MAKE) sanitize-threads
 

@@ -39,6 +39,9 @@ STRUCTURED_BACKENDS: Final = frozenset((CPU, "CUDA", "MPS", "XPU", "MTIA"))
 # Backends whose kernel `ufunc_inner_loop` makes.
 UFUNC_BACKENDS: Final = frozenset((CPU, "CUDA"))
 
+# Backends of PyTorch that Gradwright has no kernels for, and that a package may bring under their names.
+BROUGHT_BY_PACKAGES: Final = frozenset(("CUDA",))
+
 # Kinds of Tensors that each backend has.
 _LAYOUTS = ("Quantized", "Sparse", "SparseCsr", "NestedTensor")
 _OTHER_KERNELS = (

@@ -36,7 +36,7 @@ from pathlib import Path
 from typing import Any
 
 from codegen.codes import Code
-from codegen.dispatch_keys import AUTOGRAD_KEYS, KERNEL_KEYS
+from codegen.dispatch_keys import AUTOGRAD_KEYS, BROUGHT_BY_PACKAGES, KERNEL_KEYS
 from codegen.paths import PROJECT_TABLE, PartKind, Paths, PythonPart, project_paths, toml_text
 from codegen.pytorch_files import PytorchFiles, find_pytorch, installed_pytorch
 from codegen.source import Diagnostics, SourceFile, Span
@@ -257,8 +257,8 @@ class _Table:
             self._error("dispatch_keys", "a backend is one of Gradwright's operators", f'write base = "{BASES[0]}"')
         for key in keys:
             path = folder / f"{key.lower()}.yaml"
-            if key in KERNEL_KEYS or key in AUTOGRAD_KEYS or keys.count(key) > 1:
-                twice = keys.count(key) > 1
+            twice = keys.count(key) > 1
+            if twice or (key in KERNEL_KEYS | AUTOGRAD_KEYS and key not in BROUGHT_BY_PACKAGES):
                 hint = "name it once" if twice else f"PyTorch has it: choose another name, such as 'My{key}'"
                 self._error("dispatch_keys", f"the dispatch key '{key}' is not free", hint)
             elif not path.is_file():

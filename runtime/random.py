@@ -6,7 +6,7 @@ They are Mersenne Twisters (`base/mersenne.py`), and a seed gives the numbers th
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -104,16 +104,24 @@ def _rebuild(state: Tensor) -> Generator:
 
 
 default_generator = Generator()
+# What devices do when the default generator starts again: they have numbers of their own.
+on_seed: list[Callable[[int], object]] = []
 
 
 def manual_seed(seed: int) -> Generator:
-    """Start the default generator again from `seed`, which may be anything that `int` takes."""
-    return default_generator.manual_seed(int(seed))
+    """Start the default generator again from `seed`, which may be anything that `int` takes, and those of devices."""
+    generator = default_generator.manual_seed(int(seed))
+    for start in on_seed:
+        start(generator.initial_seed())
+    return generator
 
 
 def seed() -> int:
-    """Start the default generator again from an unforeseeable seed, and return it."""
-    return default_generator.seed()
+    """Start the default generator again from an unforeseeable seed, and those of devices, and return it."""
+    number = default_generator.seed()
+    for start in on_seed:
+        start(number)
+    return number
 
 
 def initial_seed() -> int:

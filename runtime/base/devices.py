@@ -25,6 +25,12 @@ class Backend(Protocol):
     def tensor_type(self) -> type[Tensor]:
         """The class of its Tensors."""
 
+    def index_of(self, array: Any) -> int | None:
+        """The number of the device that an array lies on; None where there is one of a kind."""
+
+    def check_index(self, index: int | None) -> None:
+        """Raise unless Tensors can be made on the device with this number."""
+
     def numpy_dtype(self, dtype: Any) -> np.dtype[Any]:
         """The NumPy dtype for one of the backend's."""
 

@@ -13,6 +13,13 @@ DEVICES = dict(dispatch_keys.DEVICES)
 KEYS: Final = set(dispatch_keys.KEYS)
 
 
+def is_free(key: str, device: str) -> bool:
+    """Whether a package may bring a backend: its key and device are new, or are PyTorch's, and nobody has brought them."""
+    if key in dispatch_keys.BROUGHT_BY_PACKAGES:
+        return DEVICES.get(device) == key
+    return key not in KEYS and device not in DEVICES
+
+
 def add_backend(key: str, device: str) -> None:
     """Let a package bring a backend: its key, that of its autograd kernels, and the name of its device."""
     KEYS.update((key, AUTOGRAD + key))

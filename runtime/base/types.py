@@ -196,7 +196,10 @@ def check_device(place: device | str | int | None) -> None:
         RuntimeError: it is none, or not there; of another class where `check_there` says so.
     """
     if place is not None:
-        check_there(note_device(place).type)
+        noted = note_device(place)
+        check_there(noted.type)
+        if noted.index is not None and noted.type in backends:
+            backends[noted.type].check_index(noted.index)
 
 
 # PyTorch loads a module of its own before it uses a device of these kinds; of the latter, a CPU build has no module.

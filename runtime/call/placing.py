@@ -71,7 +71,9 @@ def _asked_for(operator: Operator, values: list[Any]) -> str | None:
     if device.type == "cpu":
         return CPU
     check_there(device.type, makes="non_blocking" not in operator.names)
-    return backends[device.type].key
+    backend = backends[device.type]
+    backend.check_index(device.index)
+    return backend.key
 
 
 def _brought_together(operator: Operator, values: list[Any], wanted: str) -> list[Any]:

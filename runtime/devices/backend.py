@@ -26,7 +26,9 @@ class ArrayBackend:
         key: under which its kernels stand.
         device: its name, as in `device="npu"`.
         arrays: a module with the type of arrays `Array`, their namespace of functions `namespace`, and `from_numpy` and
-            `to_numpy`, by which values come to the device and back.
+            `to_numpy`, by which values come to the device and back. With `index_of` there are several devices of the
+            kind: it gives the number of the one that an array lies on, and of None that of the current one. Where
+            `from_numpy` always copies, `copies = True` says so.
         listed_in: the file that lists its kernels, for messages.
 
     Raises:
@@ -46,7 +48,29 @@ class ArrayBackend:
         self._to_numpy: Callable[[Any], np.ndarray[Any, Any]] = arrays.to_numpy
         known = [(getattr(self.namespace, d.name, None), d) for d in dtypes.ALL_DTYPES]
         self._dtypes = [(own, d) for own, d in known if own is not None]
+        self._index_of: Callable[[Any], int] | None = getattr(arrays, "index_of", None)
+        self._copies: bool = getattr(arrays, "copies", False)
         self.tensor_type: type[DeviceTensor] = tensor_type(self)
+
+    # -- devices of the kind
+
+    def index_of(self, array: DeviceArrayProxy) -> int | None:
+        """The number of the device that an array lies on; None where there is one of a kind."""
+        return None if self._index_of is None else self._index_of(array.read())
+
+    def check_index(self, index: int | None) -> None:
+        """Refuse any but the current device of the kind.
+
+        Raises:
+            RuntimeError: it is another one.
+        """
+        if index is None or self._index_of is None:
+            return
+        current = self._index_of(None)
+        if index != current:
+            raise RuntimeError(
+                f"Tensors are made on the current device, {self.device}:{current}, and not on {self.device}:{index}"
+            )
 
     # -- element types
 
@@ -92,7 +116,7 @@ class ArrayBackend:
         """An array in main memory, copied to the device."""
         dtype = dtypes.from_numpy(array.dtype)
         self.own_dtype(dtype)
-        values = self._from_numpy(np.array(array, order="C"))
+        values = self._from_numpy(np.array(array, order="C", copy=None if self._copies else True))
         if not isinstance(values, self.array_type):
             raise TypeError(f"from_numpy of {self.key} gave a {type(values).__name__}, no {self.array_type.__name__}")
         return DeviceArrayProxy.of(values, self)
@@ -130,7 +154,7 @@ def register(backend: ArrayBackend) -> None:
         ImportError: its key or its name is another's.
     """
     taken = devices.by_key.get(backend.key) or devices.backends.get(backend.device)
-    if taken is not None or backend.device in keys.device_types() or backend.key in keys.KEYS:
+    if taken is not None or not keys.is_free(backend.key, backend.device):
         raise ImportError(f"the dispatch key {backend.key} and the device '{backend.device}' are not free")
     keys.add_backend(backend.key, backend.device)
     devices.by_key[backend.key] = devices.backends[backend.device] = backend

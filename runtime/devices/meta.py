@@ -154,6 +154,12 @@ class MetaBackend:
     listed_in = ""
     tensor_type: type[Tensor] = MetaTensor
 
+    def index_of(self, array: Any) -> None:
+        """None: it has no number."""
+
+    def check_index(self, index: int | None) -> None:
+        """Nothing: numbers say nothing here."""
+
     def numpy_dtype(self, dtype: Any) -> np.dtype[Any]:
         """The same one."""
         same: np.dtype[Any] = np.dtype(dtype)

@@ -31,7 +31,8 @@ class NonHostTensor(Tensor):
     @property
     def device(self) -> Device:
         """The device of the array."""
-        return Device(self._non_host_array().backend.device)
+        array = self._non_host_array()
+        return Device(array.backend.device, array.backend.index_of(array))
 
     def __contains__(self, element: Any) -> builtins.bool:
         return bool((self == element).any())

@@ -33,8 +33,13 @@ class DeviceTensor(NonHostTensor):
     _backend: ClassVar[Backend]
 
     def get_device(self) -> int:
-        """The number of the device: there is one of a kind."""
-        return 0
+        """The number of the device; 0 where there is one of a kind."""
+        return self._backend.index_of(self._proxy()) or 0
+
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """Whether the device is a GPU of CUDA."""
+        return self._backend.device == "cuda"
 
     # Values in main memory.
 

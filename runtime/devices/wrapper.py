@@ -68,6 +68,12 @@ class WrapperBackend:
     def __init__(self, tensor_type: type[Tensor]) -> None:
         self.tensor_type = tensor_type
 
+    def index_of(self, array: Any) -> None:
+        """None: it has no number."""
+
+    def check_index(self, index: int | None) -> None:
+        """Nothing: numbers say nothing here."""
+
     def numpy_dtype(self, dtype: Any) -> np.dtype[Any]:
         """The dtype itself."""
         wanted: np.dtype[Any] = np.dtype(dtype)

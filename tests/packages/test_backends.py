@@ -96,6 +96,21 @@ def test_errors_of_the_table(project: Project, line: str, message: str) -> None:
     assert message in finished.stderr
 
 
+def test_a_key_of_pytorchs_that_a_package_may_bring(project: Project) -> None:
+    project.configure('dispatch_keys = ["CUDA"]')
+    project.append("arrays.py", textwrap.dedent(ARRAYS))
+    project.append("cuda.yaml", "backend: CUDA\narrays: arrays\n")
+    assert project.generate().returncode == 0
+    program = """
+        import gradwright as torch, mylib
+        try:
+            torch.ones(1).to("cuda")
+        except TypeError as error:
+            print(error)
+    """
+    assert "CUDA has no elements of type float32" in project.run("-c", textwrap.dedent(program)).stdout
+
+
 def test_the_whole_set_of_kernels_over_the_array_api(backend: Callable[[str], Project]) -> None:
     project = backend("backend: NPU\narrays: arrays\narray_api: True\nkernels: npu_kernels\nsupported:\n- relu\n")
     assert project.generate().returncode == 0

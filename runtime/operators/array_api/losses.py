@@ -36,11 +36,12 @@ def _log_softmax(xp: Namespace, self: Array, dim: int, half_to_float: bool) -> A
 
 def _softmax_backward_data(xp: Namespace, grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
     product = grad_output * output
-    return product - output * xp.sum(product, axis=_axis(output, dim), keepdims=True)
+    return xp.astype(product - output * xp.sum(product, axis=_axis(output, dim), keepdims=True), input_dtype)
 
 
 def _log_softmax_backward_data(xp: Namespace, grad_output: Array, output: Array, dim: int, input_dtype: DType) -> Array:
-    return grad_output - xp.exp(output) * xp.sum(grad_output, axis=_axis(output, dim), keepdims=True)
+    total = xp.sum(grad_output, axis=_axis(output, dim), keepdims=True)
+    return xp.astype(grad_output - xp.exp(output) * total, input_dtype)
 
 
 def _axis(self: Array, dim: int) -> int | None:

@@ -257,6 +257,12 @@ class SparseBackend:
     array_type = Coordinates
     tensor_type: type[Tensor] = SparseTensor
 
+    def index_of(self, array: Any) -> None:
+        """None: main memory has no number."""
+
+    def check_index(self, index: int | None) -> None:
+        """Nothing: numbers say nothing here."""
+
     def numpy_dtype(self, dtype: Any) -> np.dtype[Any]:
         """The same one."""
         same: np.dtype[Any] = np.dtype(dtype)

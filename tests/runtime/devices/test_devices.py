@@ -147,6 +147,28 @@ def test_factories() -> None:
     assert torch.zeros_like(torch.ones(2, device="npu"), device="cpu").device == torch.device("cpu")
 
 
+def test_several_devices_of_a_kind() -> None:
+    arrays = strict_arrays()
+    current = [1]
+    arrays.index_of = lambda array: current[0] if array is None else 1  # type: ignore[attr-defined]
+    with device("MANY", arrays) as name:
+        x = torch.ones(2).to("many:1")
+        assert (str(x.device), x.get_device(), str(torch.zeros(2, device=name).device)) == ("many:1", 1, "many:1")
+        current[0] = 0
+        calls = (lambda: torch.ones(2).to("many:1"), lambda: torch.zeros(2, device="many:1"))
+        for call in (*calls, lambda: torch.tensor([1.0], device="many:1")):
+            with pytest.raises(RuntimeError, match="made on the current device, many:0, and not on many:1"):
+                call()
+
+
+def test_seeds_reach_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds: list[int] = []
+    monkeypatch.setattr("runtime.random.on_seed", [seeds.append])
+    torch.manual_seed(5)
+    assert seeds == [5]
+    assert torch.seed() == seeds[1]
+
+
 def test_there_and_back() -> None:
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     there = x.to("npu", torch.float64)

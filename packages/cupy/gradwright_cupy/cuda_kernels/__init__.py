@@ -1,0 +1,1 @@
+"""Kernels on CuPy's arrays, beside those over the array API standard."""
