@@ -27,8 +27,8 @@ from codegen.plan.native_kernels import Native, NativeKernels
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.optimizers import plan_optimizer
 from codegen.plan.plan import Plan, make_plan
-from codegen.proof_outcomes import unproven
 from codegen.plan.twins import check_table
+from codegen.proof_outcomes import unproven
 from codegen.read.backends import read_backend
 from codegen.read.kernel_table import cpp_file
 from codegen.read.model import DerivativeEntry, NativeFunction
