@@ -28,7 +28,7 @@ MARK = b"\xef\xbb\xbf"
 FORMAT = 6
 # What generated code may count on in the runtime. Raised when code that was generated before would fail or go wrong:
 # packages carry the number that they were generated for, and are refused by another.
-INTERFACE = 2
+INTERFACE = 3
 
 
 def data_folder() -> str:

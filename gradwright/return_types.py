@@ -22,7 +22,7 @@ def _fields() -> dict[str, tuple[str, ...]]:
     """The names of results, by the name of the class."""
     fields = dict(_FUNCTIONS)
     for known in registered.generated_in(BUILT_IN).values():
-        name, names = known.operator.name.partition(".")[0], known.operator.result_names
+        name, names = known.operator.name.partition(".")[0], known.operator.facts.result_names
         if names and not name.startswith("_"):
             fields[name] = fields[f"{name}_out"] = names
     return fields

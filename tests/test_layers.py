@@ -115,9 +115,12 @@ LAZY: Mapping[str, tuple[frozenset[str], str]] = {
         "the frameworks, whose operators are verified where a target is named",
     ),
     "runtime.ops": (frozenset(("runtime.call.overloads",)), "namespaces, when somebody looks for one"),
-    "runtime.call.facts": (frozenset(("runtime.call.binding",)), "the parser of schemas, with the first general call"),
+    "runtime.call.facts": (
+        frozenset(("runtime.call.binding", "codegen.schema.facts", "codegen.schema.parser")),
+        "binding, with the first general call, and schemas that were not generated",
+    ),
+    "runtime.call.overloads": (frozenset(("runtime.call.operator_schemas",)), "schemas of operators as objects"),
     "runtime.call.placing": (frozenset(("runtime.operators.sparse",)), "the layout sparse_coo"),
-    "runtime.call.kernel_table": (frozenset(("codegen.schema.types",)), "the types of results of users' kernels"),
     "runtime.methods.written": (
         frozenset(("runtime.methods.printing", "runtime.devices.wrapper")),
         "the text of Tensors, and Tensors around others",

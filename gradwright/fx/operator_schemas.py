@@ -13,7 +13,8 @@ from gradwright.nn.module import Module
 from gradwright.nn.options import FunctionModule
 from runtime import ops
 from runtime.base.tensor import Tensor
-from runtime.call.overloads import Argument, OpOverload, OpOverloadPacket
+from runtime.call.operator_schemas import Argument
+from runtime.call.overloads import OpOverload, OpOverloadPacket
 
 __all__ = ["ArgsKwargsPair", "normalize_function", "normalize_module"]
 

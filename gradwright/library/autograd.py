@@ -239,7 +239,7 @@ class AutogradFormula:
         outputs: list[Tensor] = []
         node = _new_node(self._node_class)
         node.inputs = tuple([_place(value, edges, edge_of) for value in listed[:count]])
-        several = len(signature.schema.returns) > 1
+        several = len(operator.facts.results) > 1
         node.outputs = tuple([_place(value, outputs, lambda tensor: tensor) for value in (out if several else (out,))])
         node.optional = count - passed
         node.context, node.formula = context, self

@@ -166,7 +166,7 @@ class CustomOpDef:
         return register if fn is None else register(fn)
 
     def _check_device_argument(self) -> None:
-        arguments = self.operator.signature.schema.all_arguments
+        arguments = self.operator.parsed_schema.all_arguments
         if any(str(base_type(argument.type)) == "Tensor" for argument in arguments):
             return
         if not any(argument.name == "device" and str(argument.type) == "Device" for argument in arguments):
@@ -225,7 +225,7 @@ class _CustomKernel(TensorKernel):
         super().__init__(function, key)
         self._definition = definition
         self._device = device
-        arguments = definition.operator.signature.schema.all_arguments
+        arguments = definition.operator.parsed_schema.all_arguments
         self._written = [i for i, argument in enumerate(arguments) if argument.is_write]
 
     def run(self, operator: Operator, values: list[Any]) -> Any:
@@ -273,7 +273,7 @@ def _check_keywords(name: str, schema: str, tags: Sequence[Tag]) -> None:
 
 
 def _check_functional(operator: Operator, shown: str) -> None:
-    schema = operator.signature.schema
+    schema = operator.parsed_schema
     aliases = [*(argument.alias for argument in schema.all_arguments), *(value.alias for value in schema.returns)]
     if any(alias is not None for alias in aliases):
         raise RuntimeError(
@@ -289,7 +289,7 @@ def check_differentiable(operator: Operator, shown: str) -> None:
         RuntimeError, NotImplementedError: it does.
     """
     _check_functional(operator, shown)
-    keywords = operator.signature.schema.kwarg_only
+    keywords = operator.parsed_schema.kwarg_only
     if any(str(base_type(argument.type)) == "Tensor" for argument in keywords):
         raise NotImplementedError(
             "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "

@@ -13,13 +13,15 @@ from typing import Any
 
 from codegen.dispatch_keys import COMPOSITE_IMPLICIT
 from codegen.excerpt import source_lines
+from codegen.schema.facts import facts_of
 from codegen.schema.parser import parse_schema
 from codegen.schema.types import FunctionSchema, OperatorName, base_type
 from codegen.source import ParseError, Text
 from runtime.base.keys import check_key
+from runtime.base.signature_facts import SignatureFacts
 from runtime.base.tags import Tag, as_tags
 from runtime.call import registered
-from runtime.call.binding import full_signature
+from runtime.call.binding import exact_signature
 from runtime.call.dispatch import Operator
 from runtime.call.kernel_stacks import Kernel
 from runtime.call.kernel_table import TensorKernel, fallbacks
@@ -287,9 +289,11 @@ def _is_same(alias: Any, other: Any) -> bool:
 def make_operator(schema: FunctionSchema, namespace: str, tags: Sequence[Tag]) -> Operator:
     """An operator with no kernels yet."""
     tensors = tuple(argument.name for argument in schema.all_arguments if str(base_type(argument.type)) == "Tensor")
-    operator = Operator(str(schema), _placeholder, {}, namespace, differentiable=tensors)
+    facts = SignatureFacts(**facts_of(schema, with_out=True))
+    operator = Operator(str(schema), _placeholder, {}, namespace, differentiable=tensors, facts=facts)
     operator.is_generated = False
-    operator.signature = full_signature(schema)
+    operator.parsed_schema = schema
+    operator.signature = exact_signature(operator.schema, facts)
     operator.tags = tuple(tags)
     return operator
 

@@ -13,20 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from codegen.schema.defaults import EnumDefault, default_value
 from codegen.schema.names import python
-from codegen.schema.parser import parse_schema
-from codegen.schema.types import Argument, FunctionSchema, ListType, OptionalType
 from runtime.base import dtypes
 from runtime.base.describe import describe
 from runtime.base.dtypes import dtype as DType
+from runtime.base.signature_facts import SignatureFacts
 from runtime.base.tensor import Tensor
 from runtime.base.types import Device, note_device
 from runtime.call.absent import absent
 from runtime.call.guards import NotInts
 from runtime.random import Generator
-
-_ENUMS: Mapping[str, object] = {"Mean": 1, "Sum": 2}
 
 
 class _Mismatch(Exception):
@@ -61,7 +57,7 @@ class Signature:
     """All arguments of a schema, and how many of them may be given by position."""
 
     name: str
-    schema: FunctionSchema
+    schema: str
     parameters: tuple[Parameter, ...]
     positional: int
     spread: int | None  # where ints may stand without brackets: x.permute(0, 1)
@@ -174,33 +170,33 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def signature_of(text: str) -> Signature:
-    """The signature of an operator, from the text of its schema."""
-    schema = parse_schema(text)
-    parameters = [_parameter(argument, False) for argument in schema.positional]
-    spread = None
-    start = 1 if parameters and parameters[0].type == "Tensor" else 0
-    if len(parameters) == start + 1 and parameters[start].type.startswith(("int[]", "SymInt[]")):
-        spread = start
-    parameters += [_parameter(argument, True) for argument in schema.kwarg_only]
-    return _signature(schema, parameters, spread)
+def signature_of(schema: str, facts: SignatureFacts) -> Signature:
+    """The signature of an operator, for calls as PyTorch takes them."""
+    parameters = _parameters(facts)
+    spread = 1 if parameters and parameters[0].type == "Tensor" else 0
+    spreads = facts.positional == spread + 1 and parameters[spread].type.startswith(("int[]", "SymInt[]"))
+    return _signature(schema, facts, parameters, spread if spreads else None)
 
 
-def full_signature(schema: FunctionSchema) -> Signature:
-    """The signature of an operator that was defined at run time: its out arguments are arguments like others."""
-    parameters = [_exact_parameter(argument, False) for argument in schema.positional]
-    parameters += [_exact_parameter(argument, True) for argument in (*schema.kwarg_only, *schema.out)]
-    return _signature(schema, parameters, None)
+def exact_signature(schema: str, facts: SignatureFacts) -> Signature:
+    """The signature of an operator that was defined at run time, for functions of users.
+
+    They get a device where one is asked for, and not its name.
+    """
+    return _signature(schema, facts, tuple(map(_with_device, _parameters(facts))), None)
 
 
-def _signature(schema: FunctionSchema, parameters: Sequence[Parameter], spread: int | None) -> Signature:
+def _signature(schema: str, facts: SignatureFacts, parameters: tuple[Parameter, ...], spread: int | None) -> Signature:
     names = frozenset(parameter.name for parameter in parameters)
-    return Signature(str(schema.name.base), schema, tuple(parameters), len(schema.positional), spread, names)
+    base = schema.partition("(")[0].partition(".")[0]
+    return Signature(base, schema, parameters, facts.positional, spread, names)
 
 
-def _exact_parameter(argument: Argument, keyword_only: bool) -> Parameter:
-    """A parameter for functions of users, who get a device where one is asked for, and not its name."""
-    parameter = _parameter(argument, keyword_only)
+def _parameters(facts: SignatureFacts) -> tuple[Parameter, ...]:
+    return tuple([_parameter(*each, keyword_only=i >= facts.positional) for i, each in enumerate(facts.arguments)])
+
+
+def _with_device(parameter: Parameter) -> Parameter:
     if parameter.type == "Device":
         default = parameter.default if parameter.required else _to_device(parameter.default)
         return replace(parameter, convert=_to_device, default=default)
@@ -209,35 +205,29 @@ def _exact_parameter(argument: Argument, keyword_only: bool) -> Parameter:
     return parameter
 
 
-def _parameter(argument: Argument, keyword_only: bool) -> Parameter:
-    required = argument.default is None
-    default: Any = None if required else default_value(argument)
-    if isinstance(default, EnumDefault):
-        named = str(argument.type).rstrip("?") == "ScalarType"
-        default = getattr(dtypes, default.name) if named else _ENUMS.get(default.name)
-    convert = _converter(argument.type)
-    if not required and default is not None:
-        default = convert(default)
-    type = argument.type.elem if isinstance(argument.type, OptionalType) else argument.type
-    as_is = _AS_IS.get(str(type), ())
-    name = argument.name
-    return Parameter(name, python(name), str(argument.type), convert, required, default, keyword_only, as_is)
+def _parameter(name: str, type: str, *default: Any, keyword_only: bool) -> Parameter:
+    value = default[0] if default else None
+    convert = _converter(type)
+    if value is not None:
+        value = convert(getattr(dtypes, value) if type.startswith("ScalarType") else value)
+    as_is = _AS_IS.get(type.removesuffix("?"), ())
+    return Parameter(name, python(name), type, convert, not default, value, keyword_only, as_is)
 
 
-def _converter(type: object) -> Callable[[Any], Any]:
-    if isinstance(type, OptionalType):
-        inner = _converter(type.elem)
+def _converter(type: str) -> Callable[[Any], Any]:
+    if type.endswith("?"):
+        inner = _converter(type[:-1])
         return lambda value: None if value is None else inner(value)
-    if isinstance(type, ListType):
-        return _list_converter(type)
-    return _CONVERTERS.get(str(type), lambda value: value)
+    if type.endswith("]"):
+        elem, _, size = type[:-1].rpartition("[")
+        return _list_converter(elem, int(size) if size else None)
+    return _CONVERTERS.get(type, lambda value: value)
 
 
-def _list_converter(schema: ListType) -> Callable[[Any], Any]:
-    elem = _converter(schema.elem)
-    size = schema.size
-    tensors = "Tensor" in str(schema.elem)
-    exact = _EXACT.get(str(schema.elem))
+def _list_converter(type_of_elements: str, size: int | None) -> Callable[[Any], Any]:
+    elem = _converter(type_of_elements)
+    tensors = type_of_elements.startswith("Tensor")
+    exact = _EXACT.get(type_of_elements)
 
     def convert(value: Any) -> Any:
         if exact is not None and type(value) is tuple:

@@ -85,8 +85,7 @@ class DeviceKernel:
         if isinstance(result, (tuple, list)):
             tensors = [None if item is None else self._wrapped(operator, item) for item in result]
             return operator.results(tensors) if isinstance(result, tuple) else tuple(tensors)
-        returned = str(operator.signature.schema.returns[0].type) if operator.signature.schema.returns else ""
-        if returned.startswith("Tensor"):
+        if any(type.startswith("Tensor") for type in operator.facts.results[:1]):
             raise TypeError(
                 f"the kernel of {operator.qualified_name} for {self.backend.key} returned {type(result).__name__}, and "
                 f"no {self.backend.array_type.__name__}"

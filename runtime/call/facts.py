@@ -18,11 +18,13 @@ from runtime.base import composites
 from runtime.base.deferred import DeferredFunction
 from runtime.base.half import in_float32 as in_float32_whole
 from runtime.base.lazy import when_loaded
+from runtime.base.signature_facts import SignatureFacts
 from runtime.base.tensor import Tensor
 from runtime.base.types import named_result
 from runtime.call.kernel_stacks import KernelTable
 
 if TYPE_CHECKING:
+    from codegen.schema.types import FunctionSchema
     from runtime.call.binding import Signature
     from runtime.call.other_dtypes import Conversion
 
@@ -69,6 +71,7 @@ class OperatorFacts:
         out_dtype: which dtypes `out=` may have: any that the result can be cast to, that of the result, or any, in
             which the operator computes then.
         inplace_formula: what the in-place variant of another name for an operator calls: `acos_` that of `arccos`.
+        facts: what the schema says; None for it to be read.
 
     Kernels that are registered at run time stand in `table`, which is None as long as there are none.
     """
@@ -108,8 +111,11 @@ class OperatorFacts:
         of_tensors: str | None = None,
         out_dtype: Literal["cast", "exact", "given"] = "exact",
         inplace_formula: Callable[..., Any] | None = None,
+        facts: SignatureFacts | None = None,
     ) -> None:
         self.schema = schema
+        if facts is not None:
+            self.facts = facts
         self.is_writing = "!)" in schema  # told without the parser
         self.inplace_formula = inplace_formula
         self.namespace = namespace
@@ -220,17 +226,36 @@ class OperatorFacts:
         return self.recorder is not None or (self.is_generated and COMPOSITE_IMPLICIT not in self.built_in)
 
     @cached_property
+    def parsed_schema(self) -> FunctionSchema:
+        """The schema, taken apart: for what asks what it says, and not for calls."""
+        from codegen.schema.parser import parse_schema
+
+        return parse_schema(self.schema)
+
+    @cached_property
+    def facts(self) -> SignatureFacts:
+        """What calls need to know of the schema."""
+        from codegen.schema.facts import facts_of
+
+        return SignatureFacts(**facts_of(self.parsed_schema))
+
+    @cached_property
     def signature(self) -> Signature:
-        """The schema, ready for binding arguments."""
-        # Here and not above: what reads schemas takes long to import, and the fast path does not need it.
+        """The arguments, ready for binding."""
+        # Here and not above: the fast path does not need it.
         from runtime.call.binding import signature_of
 
-        return signature_of(self.schema)
+        return signature_of(self.schema, self.facts)
 
     @cached_property
     def names(self) -> list[str]:
         """The names of the arguments in the schema."""
-        return [parameter.name for parameter in self.signature.parameters]
+        return [argument[0] for argument in self.facts.arguments]
+
+    @cached_property
+    def types(self) -> list[str]:
+        """The types of the arguments in the schema."""
+        return [argument[1] for argument in self.facts.arguments]
 
     @cached_property
     def spelled(self) -> list[str]:
@@ -240,7 +265,7 @@ class OperatorFacts:
     @cached_property
     def kernel_positions(self) -> list[int]:
         """Positions of the arguments that kernels on arrays take."""
-        return [i for i, argument in enumerate(self.signature.schema.arguments) if not argument.is_placement]
+        return [i for i in range(len(self.names)) if i not in self.facts.placements]
 
     @cached_property
     def differentiable_positions(self) -> list[int]:
@@ -257,13 +282,12 @@ class OperatorFacts:
     @cached_property
     def factor_positions(self) -> list[list[int]]:
         """`factors` as positions."""
-        names = [argument.name for argument in self.signature.schema.arguments]
-        return [[names.index(name) for name in group] for group in self.factors]
+        return [[self.names.index(name) for name in group] for group in self.factors]
 
     @cached_property
     def tensor_positions(self) -> list[int]:
         """Positions of the Tensors and of the lists of them."""
-        return [i for i, parameter in enumerate(self.signature.parameters) if parameter.type.startswith("Tensor")]
+        return [i for i, type in enumerate(self.types) if type.startswith("Tensor")]
 
     @cached_property
     def written_positions(self) -> Sequence[int]:
@@ -275,15 +299,13 @@ class OperatorFacts:
     @cached_property
     def targets(self) -> list[int]:
         """Positions of the arguments that a call writes."""
-        return [i for i, argument in enumerate(self.signature.schema.arguments) if argument.is_write]
+        return list(self.facts.writes)
 
     @cached_property
     def given_back(self) -> int | None:
         """The position of the argument that is written and is the result; None where results are new ones."""
-        schema = self.signature.schema
-        alias = schema.returns[0].alias if len(schema.returns) == 1 else None
-        fitting = [i for i in self.targets if alias is not None and alias.same_memory(schema.arguments[i].alias)]
-        return fitting[0] if fitting else None
+        only = self.facts.returned[0] if len(self.facts.returned) == 1 else None
+        return None if only == -1 else only
 
     @cached_property
     def promoted_positions(self) -> list[int]:
@@ -291,10 +313,10 @@ class OperatorFacts:
         assert self.promotion is not None
         named = self.promotion[1]
         positions = []
-        for i, parameter in enumerate(self.signature.parameters):
-            if named is not None and parameter.name not in named:
+        for i, type in enumerate(self.types):
+            if named is not None and self.names[i] not in named:
                 continue
-            if parameter.type.startswith(("Tensor", "Scalar")) and not parameter.type.startswith("ScalarType"):
+            if type.startswith(("Tensor", "Scalar")) and not type.startswith("ScalarType"):
                 positions.append(i)
         return positions
 
@@ -309,13 +331,12 @@ class OperatorFacts:
     def dtype_position(self) -> int | None:
         """The position of an argument `dtype`, to which Tensors are brought first."""
         at = self.names.index("dtype") if "dtype" in self.names else None
-        return at if at is not None and self.signature.parameters[at].type.startswith("ScalarType") else None
+        return at if at is not None and self.types[at].startswith("ScalarType") else None
 
     @cached_property
     def device_position(self) -> int | None:
         """The position of the argument that says on which device results are to lie."""
-        types = [parameter.type for parameter in self.signature.parameters]
-        return next((i for i, type in enumerate(types) if type.startswith("Device")), None)
+        return next((i for i, type in enumerate(self.types) if type.startswith("Device")), None)
 
     @cached_property
     def layout_position(self) -> int | None:
@@ -335,48 +356,41 @@ class OperatorFacts:
     @cached_property
     def result_type(self) -> Callable[[Sequence[Any]], Any]:
         """Makes the result of several outputs: a tuple, with names where the schema names them."""
-        return named_result(self.signature.name, self.result_names) if self.result_names else tuple
-
-    @cached_property
-    def result_names(self) -> tuple[str, ...]:
-        """The names of several outputs, where the schema names all of them."""
-        names = [result.name for result in self.signature.schema.returns]
-        known = tuple([name for name in names if name is not None])
-        return known if len(known) == len(names) > 1 else ()
+        names = self.facts.result_names
+        return named_result(self.signature.name, names) if names else tuple
 
     @cached_property
     def factory_positions(self) -> tuple[int | None, int | None]:
         """Positions of `dtype` and of the Tensor it defaults to the dtype of, in a factory operator."""
-        if not self.signature.schema.is_factory:
+        if not self.facts.is_factory:
             return None, None
-        first = self.signature.parameters[0].type == "Tensor"
+        first = self.types[0] == "Tensor"
         return self.names.index("dtype"), 0 if first else None
 
     @cached_property
     def widens(self) -> bool:
         """Whether kernels get complex numbers of two float16 in complex64: not of views, and no new or drawn ones."""
-        draws = any(parameter.type.startswith("Generator") for parameter in self.signature.parameters)
-        return self.view is None and not draws and not self.signature.schema.is_factory
+        draws = any(type.startswith("Generator") for type in self.types)
+        return self.view is None and not draws and not self.facts.is_factory
 
-    @cached_property
+    @property
     def base_position(self) -> int:
         """The position of what results of a view operator are views of."""
-        arguments = self.signature.schema.arguments
-        return next(i for i, argument in enumerate(arguments) if argument.alias is not None)
+        assert self.facts.base is not None, "a view shares memory with an argument"
+        return self.facts.base
 
     @cached_property
     def converts(self) -> bool:
         """Whether a built-in kernel makes one new result of converted arguments: `other_dtypes.computed` calls it."""
-        schema = self.signature.schema
         return (
             (self.in_float32 or self.promotion is not None)
             and self.view is None
             and isinstance(self.loaded_kernel(CPU), (FunctionType, np.ufunc))
             and self.built_in.keys().isdisjoint(COMPOSITES)
             and self.result_count == 1
-            and not schema.is_factory
+            and not self.facts.is_factory
             and self.device_position is self.layout_position is self.memory_format_position is None
-            and not any(argument.is_write for argument in schema.all_arguments)
+            and not self.is_writing
         )
 
     @cached_property
@@ -387,9 +401,9 @@ class OperatorFacts:
     @cached_property
     def result_count(self) -> int | None:
         """How many results there are; None for a list of them."""
-        returns = self.signature.schema.returns
-        listed = len(returns) == 1 and str(returns[0].type).startswith("Tensor") and "[" in str(returns[0].type)
-        return None if listed else len(returns)
+        results = self.facts.results
+        listed = len(results) == 1 and results[0].startswith("Tensor") and "[" in results[0]
+        return None if listed else len(results)
 
     if TYPE_CHECKING:  # `Operator` can be called
 

@@ -28,7 +28,6 @@ from runtime.graph.linear import edge_of
 from runtime.graph.node import Node
 
 if TYPE_CHECKING:
-    from codegen.schema.types import Type
     from runtime.call.dispatch import Operator
 
 
@@ -260,36 +259,35 @@ def check_results(operator: Operator, result: Any) -> Any:
     Raises:
         RuntimeError: it is not what the schema says.
     """
-    returns = operator.signature.schema.returns
-    if not returns:
+    types = operator.facts.results
+    if not types:
         if result is not None:
             raise RuntimeError(
                 f"Expected the kernel of {operator.qualified_name} to return None but it returned something else "
                 "instead."
             )
         return None
-    if len(returns) == 1:
-        return _check_result(operator, returns[0].type, result)
+    if len(types) == 1:
+        return _check_result(operator, types[0], result)
     counted(operator, result)
-    masked = operator.signature.schema.masks_outputs  # then those that are not asked for are None
+    masked = operator.facts.masks_outputs  # then those that are not asked for are None
     values = [
-        None if item is None and masked else _check_result(operator, value.type, item)
-        for value, item in zip(returns, result, strict=True)
+        None if item is None and masked else _check_result(operator, type, item)
+        for type, item in zip(types, result, strict=True)
     ]
     return operator.results(values) if operator.is_generated else tuple(values)
 
 
-def _check_result(operator: Operator, type: Type, result: Any) -> Any:
-    from codegen.schema.types import ListType, OptionalType
-
-    if isinstance(type, OptionalType):
-        return None if result is None else _check_result(operator, type.elem, result)
-    if isinstance(type, ListType):
+def _check_result(operator: Operator, type: str, result: Any) -> Any:
+    if type.endswith("?"):
+        return None if result is None else _check_result(operator, type[:-1], result)
+    if type.endswith("]"):
         if not isinstance(result, (list, tuple)):
             raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")
-        items = [_check_result(operator, type.elem, item) for item in result]
+        elem = type.rpartition("[")[0]
+        items = [_check_result(operator, elem, item) for item in result]
         return tuple(items) if operator.is_generated else items
-    fits = _RESULTS.get(str(type))
+    fits = _RESULTS.get(type)
     if fits is not None and not isinstance(result, fits):
         raise RuntimeError(f"{operator.qualified_name}: Unable to cast {result!r} to {type}")
     return result

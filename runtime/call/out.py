@@ -39,7 +39,7 @@ def write_out(operator: Operator, out: Any, *args: Any) -> Any:
     written = performed(operator, "out", [targets, *values], _write)
     if written is not targets:
         return written
-    names = operator.result_names
+    names = operator.facts.result_names
     return named_result(f"{operator.signature.name}_out", names)(targets) if names else out
 
 

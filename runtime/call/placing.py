@@ -45,7 +45,7 @@ def placed(operator: Operator, values: list[Any]) -> tuple[str, list[Any]]:
         if len(keys) > 1:
             values = _brought_together(operator, values, wanted)
     elif any(key_of(tensor) != wanted for tensor in tensors):
-        shown = operator.signature.schema.is_factory and "non_blocking" not in operator.names
+        shown = operator.facts.is_factory and "non_blocking" not in operator.names
         values = [_moved(value, wanted, shown) for value in values]
     if wanted == CPU:
         return backend_of(values), values

@@ -60,8 +60,7 @@ def as_results(operator: Operator, out: Any, values: Sequence[Any]) -> Any:
         tensors = flat_tensors([out])
         if any(_lies_in(tensor, base) for tensor in tensors):
             return views.views_of(out, base, operator.view)
-    declared = zip(operator.signature.schema.all_arguments, values, strict=False)
-    written = _identities([value for argument, value in declared if argument.is_write])
+    written = _identities([values[place] for place in operator.facts.writes])
     read = _identities(values) - written
     return _freed(operator, out, written, read)
 

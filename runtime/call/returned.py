@@ -33,15 +33,15 @@ def check_arrays(operator: Operator, result: Any) -> None:
 def misfit(operator: Operator, result: Any) -> tuple[str, str] | None:
     """What a kernel on arrays was to return, and what it did; None where it fits the schema."""
     found = _miscount(operator, result)
-    returns = operator.signature.schema.returns
-    if found is not None or not returns:
+    types = operator.facts.results
+    if found is not None or not types:
         return found or (None if result is None else ("None", _kind(result)))
     if operator.result_count == 1:
-        fits = str(returns[0].type) != "Tensor" or _is_array(result)
+        fits = types[0] != "Tensor" or _is_array(result)
         return None if fits else ("an array", _kind(result))
-    types = [str(value.type) for value in returns] if len(returns) > 1 else ["Tensor"] * len(result)
-    left_out = operator.signature.schema.masks_outputs
-    for place, (type_, item) in enumerate(zip(types, result, strict=True)):
+    left_out = operator.facts.masks_outputs
+    each = types if len(types) > 1 else ["Tensor"] * len(result)
+    for place, (type_, item) in enumerate(zip(each, result, strict=True)):
         if type_ == "Tensor" and not _is_array(item) and not (left_out and item is None):
             return f"an array as result {place}", _kind(item)
     return None

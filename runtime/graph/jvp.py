@@ -130,7 +130,7 @@ def _flat(item: Any) -> Sequence[Tensor | None]:
 
 def _check_implemented(operator: Operator, tangents: _Tangents) -> None:
     for position, item in zip(operator.tangent_positions, tangents, strict=True):
-        name = operator.signature.schema.arguments[position].name
+        name = operator.names[position]
         if name in operator.unimplemented and any(tangent is not None for tangent in _flat(item)):
             raise MissingDerivativeError(
                 f"Trying to use forward AD with {operator.name} that does not support it because it has not been "

@@ -11,6 +11,7 @@ from codegen.plan.names import module_alias
 from codegen.plan.operator import CompositePlan, OperatorPlan, ParameterPlan
 from codegen.plan.signs import SignPlan
 from codegen.python_source import PythonFunction
+from codegen.schema.facts import facts_of
 from codegen.schema.names import python
 from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
@@ -134,7 +135,8 @@ def _options(operator: OperatorPlan, namespace: str) -> list[str]:
     kernels = [(literal(key), _deferred(function)) for key, function in operator.compute.implementations]
     if operator.compute.composite is not None:
         kernels = [(literal(operator.compute.composite.key), f"composite_{operator.python.function}")]
-    options: list[str] = [f"kernels={dictionary(kernels)}"]
+    facts = [_option(name, value) for name, value in facts_of(operator.schema).items()]
+    options: list[str] = [f"kernels={dictionary(kernels)}", f"facts={call('SignatureFacts', facts)}"]
     if _is_other_name(operator):
         options.append(f"inplace_formula=inplace_{operator.python.function}")
     if namespace != BUILT_IN_NAMESPACE:

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from codegen.schema.types import base_type
 from runtime import ops
 from runtime.base.dtypes import common_dtype, from_numpy
 from runtime.base.tensor import Tensor
@@ -27,7 +26,6 @@ from runtime.operators.batching.calls import (
 from runtime.operators.batching.levels import VmapLevel
 
 if TYPE_CHECKING:
-    from codegen.schema.types import Alias
     from runtime.call.dispatch import Operator
 
 __all__ = [
@@ -262,15 +260,15 @@ def loop(level: VmapLevel, operator: Operator, values: list[Any]) -> Any:
     elements = [_entries(values, level, place) for place in range(level.size)]
     with level.suspended():
         rows = [call(operator, element) for element in elements]
-    returns = operator.signature.schema.returns
-    if len(returns) == 1:
+    results = len(operator.facts.results)
+    if results == 1:
         return values[given[0]] if given else _stacked(rows, level)
     # A mask leaves a result out for all elements, or for none.
     columns = [
         values[given[place]] if place in given else _stacked(column, level)
-        for place, column in enumerate(zip(*rows, strict=True) if returns else ())
+        for place, column in enumerate(zip(*rows, strict=True) if results else ())
     ]
-    return operator.results(columns) if returns else None
+    return operator.results(columns) if results else None
 
 
 def _stacked(rows: Sequence[Any], level: VmapLevel) -> Any:
@@ -284,26 +282,17 @@ def _stacked(rows: Sequence[Any], level: VmapLevel) -> Any:
 
 def _given_back(level: VmapLevel, operator: Operator, values: list[Any]) -> dict[int, int]:
     """Which results are the arguments that an operator writes: the positions of both."""
-    schema = operator.signature.schema
-    written: dict[int, Alias] = {}
-    for place, (argument, value) in enumerate(zip(schema.all_arguments, values, strict=False)):
-        if argument.is_write and argument.alias is not None:
-            tensors = value if type(value) is list else [value]
-            if any(tensor is not None and not is_batched(tensor, level) for tensor in tensors):
-                raise RuntimeError(UNBATCHED_TARGET)
-            written[place] = argument.alias
-    given = {}
-    for number, result in enumerate(schema.returns):
-        if str(base_type(result.type)) != "Tensor":
-            undefined(level, operator, values)
-        if result.alias is not None:
-            places = [place for place, alias in written.items() if alias.same_memory(result.alias)]
-            if not places:
-                raise RuntimeError(
-                    f"Batching rule not implemented for {operator.name}; the fallback path doesn't work on out= or "
-                    "view ops."
-                )
-            given[number] = places[0]
+    for place in operator.facts.writes:
+        tensors = values[place] if type(values[place]) is list else [values[place]]
+        if any(tensor is not None and not is_batched(tensor, level) for tensor in tensors):
+            raise RuntimeError(UNBATCHED_TARGET)
+    if not all(type.startswith("Tensor") for type in operator.facts.results):
+        undefined(level, operator, values)
+    given = {number: place for number, place in enumerate(operator.facts.returned) if place is not None}
+    if -1 in given.values():
+        raise RuntimeError(
+            f"Batching rule not implemented for {operator.name}; the fallback path doesn't work on out= or view ops."
+        )
     return given
 
 
