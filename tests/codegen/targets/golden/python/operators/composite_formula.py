@@ -19,4 +19,5 @@ f_default_op = Operator(
     "f(Tensor self, Scalar by=2) -> Tensor",
     f_default,
     kernels={"CompositeImplicitAutograd": composite_f_default},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("by", "Scalar", 2)), positional=2),
 )

@@ -23,4 +23,5 @@ f_default_op = Operator(
     "f(Tensor self, int[1]? dim=None) -> (Tensor first, Tensor second)",
     f_default,
     kernels={"CompositeImplicitAutograd": composite_f_default},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dim", "int[1]?", None)), positional=2, results=("Tensor", "Tensor"), result_names=("first", "second")),
 )

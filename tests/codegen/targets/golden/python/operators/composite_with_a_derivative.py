@@ -14,6 +14,7 @@ f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
     kernels={"CompositeExplicitAutograd": deferred(small_composite, "composite")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

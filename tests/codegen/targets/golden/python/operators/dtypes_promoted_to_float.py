@@ -31,6 +31,7 @@ f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "one")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1),
     promotion=("int_to_float", None),
     in_float32=True,
     batching=("loop", (0,), ()),

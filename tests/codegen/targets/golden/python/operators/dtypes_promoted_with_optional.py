@@ -31,6 +31,7 @@ f_default_op = Operator(
     "f(Tensor self, Tensor? weight=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "three")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("weight", "Tensor?", None)), positional=2),
     promotion=("default", None),
     in_float32=True,
     batching=("loop", (0, 1), ()),

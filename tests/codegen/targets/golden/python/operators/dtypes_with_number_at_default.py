@@ -32,6 +32,7 @@ f_default_op = Operator(
     "f(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "scaled")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("other", "Tensor"), ("alpha", "Scalar", 1)), positional=2),
     promotion=("default", None),
     numbers=(("alpha", "wrap"),),
     in_float32=True,

@@ -26,6 +26,7 @@ f_default_op = Operator(
     "f(int[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "made")},
+    facts=SignatureFacts(arguments=(("size", "int[]"), ("dtype", "ScalarType?", "long"), ("layout", "Layout?", None), ("device", "Device?", None), ("pin_memory", "bool?", None)), positional=1, placements=(2, 3, 4), is_factory=True),
     layout=("contiguous", (), (0,)),
 )
 

@@ -27,6 +27,7 @@ f_default_op = Operator(
     "f(int[] size, Scalar value, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "filled")},
+    facts=SignatureFacts(arguments=(("size", "int[]"), ("value", "Scalar"), ("dtype", "ScalarType?", None), ("layout", "Layout?", None), ("device", "Device?", None), ("pin_memory", "bool?", None)), positional=2, placements=(3, 4, 5), is_factory=True),
     promotion=("default", ("value",)),
     numbers=(("value", "wrap"),),
     layout=("contiguous", (), (0,)),

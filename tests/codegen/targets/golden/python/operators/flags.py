@@ -24,6 +24,7 @@ f_default_op = Operator(
     "f(Tensor self, bool[2] mask) -> (Tensor first, Tensor second)",
     f_default,
     kernels={"CPU": deferred(small_kernels, "masked")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("mask", "bool[2]")), positional=2, results=("Tensor", "Tensor"), result_names=("first", "second"), masks_outputs=True),
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0, 1)),

@@ -11,6 +11,7 @@ f_default_op = Operator(
     "f(Tensor self, Dimname dim) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "along")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dim", "Dimname")), positional=2),
     in_float32=True,
     batching=("along", (0,), (1,)),
     layout=("contiguous", (), (0,)),

@@ -33,6 +33,7 @@ f_default_op = Operator(
     "f(Tensor self, int dim=-1) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "along")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dim", "int", -1)), positional=2),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -35,6 +35,7 @@ f_default_op = Operator(
     "f(Tensor self, int[2] size) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "sized")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("size", "int[2]")), positional=2),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -34,6 +34,7 @@ f_default_op = Operator(
     "f(Tensor self, Tensor?[] indices) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "indexed")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("indices", "Tensor?[]")), positional=2),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

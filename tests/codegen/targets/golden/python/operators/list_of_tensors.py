@@ -31,6 +31,7 @@ f_default_op = Operator(
     "f(Tensor[] tensors) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "listed")},
+    facts=SignatureFacts(arguments=(("tensors", "Tensor[]"),), positional=1),
     record="f_default",
     differentiable=("tensors",),
     in_float32=True,

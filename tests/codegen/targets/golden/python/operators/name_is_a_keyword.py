@@ -30,6 +30,7 @@ f_default_op = Operator(
     "f(Tensor self, *, Scalar lambda=1) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "named")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("lambda", "Scalar", 1)), positional=1),
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0,)),

@@ -34,6 +34,7 @@ f_default_op = Operator(
     "f(Tensor array) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "array")},
+    facts=SignatureFacts(arguments=(("array", "Tensor"),), positional=1),
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("contiguous", (), (0,)),

@@ -33,6 +33,7 @@ f_default_op = Operator(
     "f(Tensor self, Scalar other) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "two")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("other", "Scalar")), positional=2),
     record="f_default",
     differentiable=("self",),
     in_float32=True,

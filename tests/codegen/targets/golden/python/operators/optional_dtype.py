@@ -33,6 +33,7 @@ f_default_op = Operator(
     "f(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "typed")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dtype", "ScalarType?", None)), positional=1),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -35,6 +35,7 @@ f_default_op = Operator(
     "f(Tensor self, int[1]? dim=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "along")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dim", "int[1]?", None)), positional=2),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -33,6 +33,7 @@ f_default_op = Operator(
     "f(Tensor self, Scalar? other=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "two")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("other", "Scalar?", None)), positional=2),
     record="f_default",
     differentiable=("self",),
     in_float32=True,

@@ -33,6 +33,7 @@ f_default_op = Operator(
     "f(Tensor self, Tensor? weight=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "three")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("weight", "Tensor?", None)), positional=2),
     record="f_default",
     differentiable=("self", "weight"),
     saves_self=True,

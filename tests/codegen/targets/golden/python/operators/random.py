@@ -31,6 +31,7 @@ f_default_op = Operator(
     "f(Tensor self, *, Generator? generator=None) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "drawn")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("generator", "Generator?", None)), positional=1),
     in_float32=True,
     batching=("random", (0,), ()),
     layout=("contiguous", (), (0,)),

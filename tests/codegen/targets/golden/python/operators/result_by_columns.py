@@ -25,6 +25,7 @@ f_default_op = Operator(
     "f(Tensor self) -> (Tensor first, Tensor second)",
     f_default,
     kernels={"CPU": deferred(small_kernels, "pair")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1, results=("Tensor", "Tensor"), result_names=("first", "second")),
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("columns", (), (0,)),

@@ -32,6 +32,7 @@ f_default_op = Operator(
     "f(Tensor self, Tensor other) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "two")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("other", "Tensor")), positional=2),
     in_float32=True,
     batching=("pointwise", (0, 1), ()),
     layout=("iterated", (0, 1), (0,)),

@@ -30,6 +30,7 @@ f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "one")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1),
     in_float32=True,
     batching=("loop", (0,), ()),
     layout=("preserved", (0,), (0,)),

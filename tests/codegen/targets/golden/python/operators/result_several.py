@@ -27,6 +27,7 @@ f_default_op = Operator(
     "f(Tensor self) -> (Tensor first, Tensor second)",
     f_default,
     kernels={"CPU": deferred(small_kernels, "pair")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1, results=("Tensor", "Tensor"), result_names=("first", "second")),
     record="f_default",
     differentiable=("self",),
     in_float32=True,

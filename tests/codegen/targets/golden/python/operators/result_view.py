@@ -26,6 +26,7 @@ f_default_op = Operator(
     "f(Tensor(a) self) -> Tensor(a)",
     f_default,
     kernels={"CPU": deferred(small_kernels, "one")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1, returned=(-1,), base=0),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -23,6 +23,7 @@ f_default_op = Operator(
     "f(Tensor(a) self) -> Tensor(a)[]",
     f_default,
     kernels={"CPU": deferred(small_kernels, "one")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1, results=("Tensor[]",), returned=(-1,), base=0),
     view="multi",
     batching=("loop", (0,), ()),
 )

@@ -14,4 +14,5 @@ f_default_op = Operator(
     "f(Tensor self) -> (Tensor, Tensor)",
     f_default,
     kernels={"CompositeImplicitAutograd": deferred(small_composite, "composite")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1, results=("Tensor", "Tensor")),
 )

@@ -17,5 +17,6 @@ f_default_op = Operator(
     "f(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     f_default,
     kernels={"CompositeImplicitAutograd": deferred(small_composite, "typed")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dtype", "ScalarType?", None)), positional=1),
     dtypes=(("half", "float"), None, "NotImplementedError"),
 )

@@ -20,4 +20,5 @@ f_default_op = Operator(
     "f(Tensor self, int dim, int? start=None, int[2] size=0, int[]? sizes=None) -> Tensor",
     f_default,
     kernels={"CompositeImplicitAutograd": deferred(small_composite, "counted")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("dim", "int"), ("start", "int?", None), ("size", "int[2]", 0), ("sizes", "int[]?", None)), positional=5),
 )

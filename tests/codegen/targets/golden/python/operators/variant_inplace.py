@@ -34,6 +34,7 @@ f_default_op = Operator(
     "f(Tensor self) -> Tensor",
     f_default,
     kernels={"CPU": deferred(small_kernels, "one")},
+    facts=SignatureFacts(arguments=(("self", "Tensor"),), positional=1),
     record="f_default",
     differentiable=("self",),
     factors=(("self",),),

@@ -27,6 +27,7 @@ f_default_op = Operator(
     "f(Tensor self, Tensor other) -> Tensor",
     f_default,
     kernels={"CompositeImplicitAutograd": composite_f_default},
+    facts=SignatureFacts(arguments=(("self", "Tensor"), ("other", "Tensor")), positional=2),
     inplace_formula=inplace_f_default,
 )
 
