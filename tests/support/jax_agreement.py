@@ -96,7 +96,7 @@ def rule_of(info: OperatorInfo, function: Callable[..., Any], has_tangents: bool
     """A function of JAX as the rule of an operator."""
     signature = operator_of(info).signature
     inputs = [each.name for each in signature.parameters if each.type.startswith("Tensor")]
-    out = signature.schema.returns
+    out = parsed_schema.returns
     results = tuple(place for place in range(len(out)) if (info.name, place) != ("largest", 1))
     names = tuple(each.name for each in signature.parameters)
     return Rule(function, names, tuple(inputs), results, has_tangents)
