@@ -94,12 +94,11 @@ class Rule:
 
 def rule_of(info: OperatorInfo, function: Callable[..., Any], has_tangents: bool) -> Rule:
     """A function of JAX as the rule of an operator."""
-    signature = operator_of(info).signature
-    inputs = [each.name for each in signature.parameters if each.type.startswith("Tensor")]
-    out = parsed_schema.returns
-    results = tuple(place for place in range(len(out)) if (info.name, place) != ("largest", 1))
-    names = tuple(each.name for each in signature.parameters)
-    return Rule(function, names, tuple(inputs), results, has_tangents)
+    operator = operator_of(info)
+    inputs = tuple(name for name, type in zip(operator.names, operator.types, strict=True) if type.startswith("Tensor"))
+    count = len(operator.facts.results)
+    results = tuple(place for place in range(count) if (info.name, place) != ("largest", 1))
+    return Rule(function, tuple(operator.names), inputs, results, has_tangents)
 
 
 def differences(info: OperatorInfo, rule: Rule) -> Iterator[tuple[str, float]]:

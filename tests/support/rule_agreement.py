@@ -70,7 +70,7 @@ def _compared_at(
     cotangents = [random_like(point.random, result) if isinstance(result, Tensor) else None for result in results]
     needs = [any(each.requires_grad for each in tensors_in(values[names.index(name)])) for name in rule.inputs]
     saved = rule.save(out_arrays, *arrays, needs=needs)
-    is_list = isinstance(out, list | tuple) and len(operator.parsed_schema.returns) == 1
+    is_list = isinstance(out, list | tuple) and len(operator.facts.results) == 1
     chosen = range(len(results)) if is_list else rule.results
     grads = tuple(None if cotangents[place] is None else convert(cotangents[place]) for place in chosen)
     one = len(rule.results) == 1 and not is_list
