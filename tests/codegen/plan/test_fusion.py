@@ -193,11 +193,3 @@ def test_a_loop_of_each_way_gets_what_it_reads() -> None:
         # Tensors come first, and nothing asks which way this is.
         assert loop.parameters == ("grad_output", "self_or_result", "alpha", "scale", "input_scale")
         assert len(loop.loop.tensors) == 2
-
-
-def test_a_function_by_hand_comes_before_a_loop() -> None:
-    computed = NATIVE.computed[OPERATORS["clamp_default"].name]
-    assert computed.function == "clamp"
-    computed = NATIVE.computed[OPERATORS["elu_backward_default"].name]
-    assert computed.function is None
-    assert computed.loop is KERNELS.expressions["elu_backward_default"]
