@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from codegen.formula.typed import TupleType
 from codegen.plan.fusion import Fusion
 from codegen.plan.kernel_loops import loop_by_hand, with_expressions
 from codegen.plan.kinds import SavedKind
@@ -12,6 +13,7 @@ from codegen.plan.loops import KernelLoops, LoopPart, of_reals
 from codegen.plan.native_kernels import NO_KERNELS, Functions, Native, NativeKernels
 from codegen.plan.node import NodePlan
 from codegen.plan.operator import OperatorPlan
+from codegen.plan.sharing import shared_parts
 from codegen.plan.steps import Asked, FastPathPlan
 from codegen.schema.types import OperatorName
 
@@ -44,7 +46,7 @@ class NativeOperator:
 
 @dataclass(frozen=True, slots=True)
 class NativeNode:
-    """A Node: why it is left to Python for other reasons than its formulas, or the loops of each of its formulas."""
+    """A Node: why it is left to Python, or the loops of each of its formulas."""
 
     reason: str | None
     parts: tuple[tuple[LoopPart, ...], ...] = ()
@@ -132,7 +134,7 @@ def _kernel_loop(operator: OperatorPlan, fast_path: FastPathPlan, kernels: Nativ
 
 
 def _why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
-    """Why a Node is left to Python for other reasons than its formulas; None if it is not."""
+    """Why a Node is left to Python, unless C++ can not say its formulas; None if it is not."""
     if node.dynamic:
         return "its results are a list"
     if not node.single:
@@ -145,4 +147,7 @@ def _why_python(operator: OperatorPlan, node: NodePlan) -> str | None:
         return "it has too many inputs"
     if operator.compute.fast_path is None or operator.autograd.node is not node:
         return "only the general path records it"
+    trees = [gradient.tree for gradient in node.gradients if gradient.tree is not None]
+    if any(isinstance(part.type, TupleType) for tree in trees for part in shared_parts(tree)):
+        return "takes several results of one call"
     return None

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from codegen.formula.typed import Intrinsic, TupleType, TypedExpr, Variable, VariableKind, walk
+from codegen.formula.typed import TypedExpr, Variable, VariableKind, walk
 from codegen.plan.loops import LoopPart
 from codegen.plan.node import EdgePlan, GradientPlan, NodePlan
-from codegen.plan.sharing import shared_parts
-from codegen.targets.cpp.intrinsics import LEFT_TO_PYTHON
 from codegen.targets.cpp.loops import Loops, LoopTable
 from codegen.targets.cpp.names import cpp
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
-from codegen.targets.cpp.text import CppPrinter, Library, Place, UnprintableError
+from codegen.targets.cpp.text import CppPrinter, Library, Place
 from codegen.targets.environment import quoted
 
 _INTERLEAVED = "interleaved"  # the variable of the formulas that run block by block
@@ -113,10 +111,6 @@ class Backward:
             values = [self._node(), error, quoted(gradient.names[0]), quoted(gradient.reason or "")]
             self.out.add(f"return {Call('raise_not_implemented', values)};")
             return
-        if any(isinstance(part, Intrinsic) and part.name in LEFT_TO_PYTHON for part in walk(tree)):
-            raise UnprintableError("asks for the elements of a list")
-        if any(isinstance(part.type, TupleType) for part in shared_parts(tree)):
-            raise UnprintableError("takes several results of one call")
         if _reads(tree, VariableKind.MASK):
             asked = [f"boolean({self._has_edge(index)})" for index in gradient.edges]
             self.out.assign("Ref mask", Call("make_tuple", asked))

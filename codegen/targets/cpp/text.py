@@ -32,7 +32,7 @@ from codegen.plan.operator import ParameterPlan
 from codegen.read.kernel_table import HELPERS
 from codegen.schema.names import python
 from codegen.source import Text
-from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, OWNED, TESTS
+from codegen.targets.cpp.intrinsics import ABSENT, ASKED, CALLED, DEVICE_IS, LEFT_TO_PYTHON, OWNED, TESTS
 from codegen.targets.cpp.loops import Loops
 from codegen.targets.cpp.needs import Needs
 from codegen.targets.cpp.statements import Call, Statements
@@ -197,6 +197,8 @@ class CppPrinter:
                 return _borrowed(self.value(expr))
             case Mapped():
                 raise UnprintableError("maps over a list")
+            case Intrinsic() if expr.name in LEFT_TO_PYTHON:
+                raise UnprintableError("asks for the elements of a list")
         if self._is_test(expr):
             return _borrowed(self.value(expr))
         what = expr.name if isinstance(expr, Intrinsic) else type(expr).__name__
