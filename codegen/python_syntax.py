@@ -28,9 +28,8 @@ def parameters(definition: ast.FunctionDef) -> Sequence[ast.arg]:
 
 def defaults(definition: ast.FunctionDef) -> Mapping[str, ast.expr]:
     """The defaults of a function's parameters, by name."""
-    given = definition.args.defaults
-    positional = positional_parameters(definition)
-    pairs = [*zip(positional[len(positional) - len(given) :], given, strict=True)]
+    values, positional = definition.args.defaults, positional_parameters(definition)
+    pairs = [*zip(positional[len(positional) - len(values) :], values, strict=True)]
     named = zip(definition.args.kwonlyargs, definition.args.kw_defaults, strict=True)
     return {each.arg: default for each, default in (*pairs, *named) if default is not None}
 

@@ -107,8 +107,8 @@ class _Formula:
             read = tuple(by_name[name] for name in known.parameters)
         else:
             read = parameters[:count]
-            given = {name for name, _ in expr.args}
-            if any(parameter.name in given for parameter in parameters[count:]):
+            passed = {name for name, _ in expr.args}
+            if any(parameter.name in passed for parameter in parameters[count:]):
                 return None
         if any(parameter.type not in (TENSOR, *NUMBERS) for parameter in read):
             return None

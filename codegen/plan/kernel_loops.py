@@ -135,7 +135,7 @@ def _loop(operator: OperatorPlan, steps: Sequence[Step | None]) -> Loop | None:
     """
     known = [step for step in steps if step is not None]
     numbers = [operand for step in known for operand in step.operands if not isinstance(operand, Made)]
-    if len(known) < len(steps) or not all(map(_is_computable, numbers)) or not all(map(_is_given, known)):
+    if len(known) < len(steps) or not all(map(_is_computable, numbers)) or not all(map(_gets_block, known)):
         return None
     read = {part.name: part for number in numbers for part in walk(number) if isinstance(part, Variable)}
     parameters = operator.python.parameters
@@ -147,7 +147,7 @@ def _loop(operator: OperatorPlan, steps: Sequence[Step | None]) -> Loop | None:
     return Loop(tensors, others, tuple(known))
 
 
-def _is_given(step: Step) -> bool:
+def _gets_block(step: Step) -> bool:
     """Whether what computes a block gets one: an argument, or what has been made."""
     return step.form is not Form.BLOCK or isinstance(step.operands[0], Made | Variable)
 

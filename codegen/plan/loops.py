@@ -61,14 +61,14 @@ class Loop:
 
     def needed(self, operand: Operand, known: frozenset[int] = frozenset()) -> tuple[int, ...]:
         """The steps that an operand is made by, in their order, as far as they are not known."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         pending = [operand]
         while pending:
             part = pending.pop()
-            if isinstance(part, Made) and part.step not in known and part.step not in found:
-                found.add(part.step)
+            if isinstance(part, Made) and part.step not in known and part.step not in numbers:
+                numbers.add(part.step)
                 pending += self.steps[part.step].operands
-        return tuple(sorted(found))
+        return tuple(sorted(numbers))
 
 
 # -- loops of kernels
