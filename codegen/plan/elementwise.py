@@ -28,7 +28,6 @@ class ElementStep:
     has real operands where `of_reals` says so, and a real result, or a bool, where `gives_real` does.
     """
 
-    call: OperatorCall | Conditional
     kernel: PythonFunction | None
     operands: tuple[Operand, ...]
     given: int
@@ -47,13 +46,15 @@ class RequirementPlan:
 
 @dataclass(frozen=True, slots=True)
 class ElementwisePlan:
-    """The expression `tree`, and the steps of a kernel of it, of which the last one makes the result.
+    """The steps of a kernel, of which the last one makes the result, and the expression that they compute.
 
+    `formula` is the expression as it is written, `tree` the same over operators that have kernels of their own.
     `sides` has for each step that is computed on one side of a choice alone the number of that choice, and whether the
     condition holds there. `requirements` are met before the first step. `of_complex`: Tensors may be complex, and what
     is for real numbers alone gets such.
     """
 
+    formula: TypedExpr
     tree: TypedExpr
     steps: tuple[ElementStep, ...]
     sides: Mapping[int, tuple[int, bool]]
@@ -102,6 +103,7 @@ def plan_elementwise(
     """
     steps: list[ElementStep] = []
     made: dict[Hashable, Made] = {}
+    only_real: list[bool] = []  # whether a step gets complex numbers, and its operator takes none
 
     def is_real(part: Operand) -> bool:
         return steps[part.step].gives_real if isinstance(part, Made) else part.type != TENSOR
@@ -119,7 +121,7 @@ def plan_elementwise(
         if isinstance(expr, Conditional):
             sides = (operand(expr.then), operand(expr.orelse))
             reals = all(map(is_real, sides))
-            return ElementStep(expr, None, (expr.test, *sides), 3, reals, reals)
+            return ElementStep(None, (expr.test, *sides), 3, reals, reals)
         assert isinstance(expr, OperatorCall), "expressions over elements are calls and arguments"
         function = functions[str(expr.schema.name)]
         line = next(line for line in function.dispatch if line.key == CPU)
@@ -135,17 +137,14 @@ def plan_elementwise(
                 break
             count -= 1
         reals = all(map(is_real, operands))
-        return ElementStep(expr, kernel, operands, count, reals, reals or function.gives_real)
+        only_real.append(not reals and not function.takes_complex)
+        return ElementStep(kernel, operands, count, reals, reals or function.gives_real)
 
     result = operand(known.steps)
     assert isinstance(result, Made), "an argument alone is no kernel"
     requirements = tuple(RequirementPlan(each.condition, each.words, each.values) for each in known.requirements)
-    of_complex = known.function.takes_complex and all(
-        each.of_reals or functions[str(each.call.schema.name)].takes_complex
-        for each in steps
-        if isinstance(each.call, OperatorCall)
-    )
-    return ElementwisePlan(known.tree, tuple(steps), _sides(steps), requirements, known.text, of_complex)
+    of_complex = known.function.takes_complex and not any(only_real)
+    return ElementwisePlan(known.tree, known.steps, tuple(steps), _sides(steps), requirements, known.text, of_complex)
 
 
 def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:

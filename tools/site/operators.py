@@ -126,7 +126,7 @@ class Operators:
     def expressions(self) -> Mapping[str, TypedExpr]:
         """The operators that are expressions over elements."""
         return {
-            str(each.name): each.compute.elementwise.tree for each in self.plan.operators if each.compute.elementwise
+            str(each.name): each.compute.elementwise.formula for each in self.plan.operators if each.compute.elementwise
         }
 
     def pages(self) -> Iterator[Page]:
@@ -212,7 +212,7 @@ def _values(operator: OperatorPlan, printer: MathPrinter) -> Iterator[Equation]:
     compute = operator.compute
     if compute.elementwise is not None:
         text = compute.elementwise.text
-        yield Equation("elementwise", printer.value(compute.elementwise.tree), " ".join(text.value.split()), "")
+        yield Equation("elementwise", printer.value(compute.elementwise.formula), " ".join(text.value.split()), "")
     elif compute.composite is not None and not compute.composite.lists:
         text = compute.composite.text
         yield Equation("composite", printer.value(compute.composite.tree), " ".join(text.value.split()), "")

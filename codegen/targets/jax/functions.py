@@ -23,7 +23,7 @@ from codegen.targets.jax.modes import Mode, is_of_numpy
 from codegen.targets.jax.special import IMPORTS
 from codegen.targets.literals import default_value, literal, tuple_of
 from codegen.targets.python.code import Lines, call, function_head
-from codegen.targets.rules.library import RESERVED, Item, Library, annotation, whole_expression
+from codegen.targets.rules.library import RESERVED, Item, Library, annotation
 from codegen.targets.rules.printer import WORDS, TreePrinter, argument
 from codegen.targets.rules.rule import RuleWriter, tuple_of_targets
 from codegen.targets.rules.values import NotPortable, Value
@@ -270,7 +270,7 @@ class _Writer:
             for requirement in compute.elementwise.requirements:
                 with out.block(f"if not ({printer.value(requirement.condition).text}):"):
                     out.add(f"raise RuntimeError({_message(requirement, printer)})")
-            out.add(f"return {printer.formula(whole_expression(compute.elementwise), out)}")
+            out.add(f"return {printer.formula(compute.elementwise.tree, out)}")
             return
         if compute.composite is not None:
             if compute.composite.lists:

@@ -6,12 +6,10 @@ import ast
 import enum
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from codegen.bind.call_targets import result_type
-from codegen.formula.typed import INT, OPTIONS, Conditional, TypedExpr
-from codegen.plan.elementwise import ElementwisePlan
-from codegen.plan.loops import Made, Operand
+from codegen.formula.typed import INT, OPTIONS
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
 from codegen.python_source import PythonModule
@@ -433,23 +431,6 @@ RESERVED = frozenset((
     "xp", "ops", "helpers", "functions", "kernels", "math", "Array", "DType", "Namespace", "Number", "Any", "conj",
     "real", "imag", "is_complex", "Sequence", "Spec",
 ))  # fmt: skip
-
-
-def whole_expression(plan: ElementwisePlan) -> TypedExpr:
-    """The steps of an operator that is an expression, put together again."""
-    trees: list[TypedExpr] = []
-
-    def of(operand: Operand) -> TypedExpr:
-        return trees[operand.step] if isinstance(operand, Made) else operand
-
-    for step in plan.steps:
-        values = [of(operand) for operand in step.operands]
-        if isinstance(step.call, Conditional):
-            trees.append(replace(step.call, test=values[0], then=values[1], orelse=values[2]))
-        else:
-            names = [name for name, _ in step.call.args]
-            trees.append(replace(step.call, args=tuple(zip(names, values, strict=False))))
-    return trees[-1]
 
 
 def result_annotation(operator: OperatorPlan) -> str:

@@ -29,7 +29,7 @@ from codegen.plan.sharing import is_shareable, shared_parts
 from codegen.schema.names import python
 from codegen.targets.literals import default_value, literal, tuple_of
 from codegen.targets.python.code import Lines, call, comprehension, function_head
-from codegen.targets.rules.library import Item, Library, annotation, result_annotation, whole_expression
+from codegen.targets.rules.library import Item, Library, annotation, result_annotation
 from codegen.targets.rules.values import Binding, NotPortable, Value, infix
 
 # Names of the functions that are written, which no argument has.
@@ -278,7 +278,7 @@ def write_operator(library: Library, item: Item, operator: OperatorPlan) -> None
     printer = TreePrinter(library, item)
     if operator.compute.elementwise is not None:
         out.comment(operator.compute.elementwise.source)
-        tree = whole_expression(operator.compute.elementwise)
+        tree = operator.compute.elementwise.tree
     else:
         assert operator.compute.composite is not None
         if operator.compute.composite.lists:

@@ -29,7 +29,7 @@ from codegen.source import Span
 from codegen.targets.environment import docstring
 from codegen.targets.literals import literal, tuple_of
 from codegen.targets.python.code import STEP, Lines, call, function_head
-from codegen.targets.rules.library import File, Item, whole_expression
+from codegen.targets.rules.library import File, Item
 from codegen.targets.rules.values import Binding, NotPortable
 from codegen.targets.rules.wrapping import WIDTH, wrapped
 from codegen.targets.torch.functions import (
@@ -267,7 +267,7 @@ class _Writer:
             self._requirement(requirement, out)
         comment(plan.source, out)
         try:
-            text = TreePrinter(self.library, self.item).formula(whole_expression(plan), out)
+            text = TreePrinter(self.library, self.item).formula(plan.tree, out)
         except NotPortable as error:
             raise NotPortable(error.reason, plan.text.span()) from error
         self._return(text, out)
