@@ -37,3 +37,12 @@ def defaults(definition: ast.FunctionDef) -> Mapping[str, ast.expr]:
 def names_set(tree: ast.AST) -> set[str]:
     """The names that are given values anywhere in a part of the source."""
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+
+
+def chain_of(node: ast.expr) -> tuple[ast.Name, Sequence[ast.Attribute]] | None:
+    """The name at the start of `name.first.second`, and the attributes from the first one on; None for what is none."""
+    attributes: list[ast.Attribute] = []
+    while isinstance(node, ast.Attribute):
+        attributes.insert(0, node)
+        node = node.value
+    return (node, attributes) if attributes and isinstance(node, ast.Name) else None

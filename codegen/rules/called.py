@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from codegen.codes import Code
 from codegen.python_source import PythonModule, parts_of
-from codegen.python_syntax import OPERATORS
+from codegen.python_syntax import OPERATORS, chain_of
 from codegen.rules.checked import Checked
 from codegen.source import Diagnostics, Span
 from codegen.words import did_you_mean
@@ -37,12 +37,9 @@ def _called(module: PythonModule, namespace: str) -> Iterator[tuple[str, Span]]:
 
 def called_operator(module: PythonModule, call: ast.Call, namespace: str) -> ast.Attribute | None:
     """The name of an operator that a call is of, `ops.name`; None if it is of something else."""
-    match call.func:
-        case ast.Attribute(value=ast.Name(id=name)) as called:
-            pass
-        case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=inner)) as called:
-            if inner != namespace:  # of another package, or one overload
-                return None
-        case _:
-            return None
-    return called if module.imports.get(name) in OPERATORS else None
+    first, attributes = chain_of(call.func) or (None, [])
+    if first is None or module.imports.get(first.id) not in OPERATORS:
+        return None
+    *before, called = attributes
+    # With more before it, it is of another package, or one overload.
+    return called if [each.attr for each in before] in ([], [namespace]) else None

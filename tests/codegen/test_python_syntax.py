@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from codegen.python_syntax import PREFIXES, SIGNS, defaults, names_set, parameters, positional_parameters
+from codegen.python_syntax import PREFIXES, SIGNS, chain_of, defaults, names_set, parameters, positional_parameters
 
 
 def definition(text: str) -> ast.FunctionDef:
@@ -24,6 +24,16 @@ def test_parameters_and_defaults() -> None:
 def test_names_that_are_set() -> None:
     function = definition("def f(a):\n    b, c = a, [d for d in a]\n    a.e = c[0]\n    return b")
     assert names_set(function) == {"b", "c", "d"}
+
+
+def test_chains_of_attributes() -> None:
+    def chain(text: str) -> tuple[str, list[str]] | None:
+        known = chain_of(ast.parse(text, mode="eval").body)
+        return None if known is None else (known[0].id, [attribute.attr for attribute in known[1]])
+
+    assert chain("ops.add.Tensor") == ("ops", ["add", "Tensor"])
+    assert chain("ops") is None
+    assert chain("f(x).add") is None
 
 
 def test_signs_are_those_of_python() -> None:

@@ -29,7 +29,7 @@ from codegen.formula.typed import (
     conversion_cost,
 )
 from codegen.python_source import PythonModule
-from codegen.python_syntax import OPERATORS, SIGNS, defaults, names_set, parameters, positional_parameters
+from codegen.python_syntax import OPERATORS, SIGNS, chain_of, defaults, names_set, parameters, positional_parameters
 from codegen.schema.types import ListType, OptionalType
 from codegen.source import SourceFile
 from codegen.targets.python.code import call
@@ -679,19 +679,12 @@ class Translator:
 
     def _operator_named(self, function: ast.Attribute) -> tuple[str, str | None] | None:
         """The base name and perhaps the overload of `ops.base`, `ops.base.overload` and `ops.linalg.base`."""
-        names = [function.attr]
-        inner = function.value
-        while isinstance(inner, ast.Attribute):
-            names.insert(0, inner.attr)
-            inner = inner.value
+        first, attributes = chain_of(function) or (None, [])
+        if first is None or first.id in self.types or self.module.imports.get(first.id) not in OPERATORS:
+            return None
+        names = [attribute.attr for attribute in attributes]
         if len(names) > 1 and names[0] == self.library.plan.namespace:
             del names[0]
-        if (
-            not isinstance(inner, ast.Name)
-            or inner.id in self.types
-            or self.module.imports.get(inner.id) not in OPERATORS
-        ):
-            return None
         if len(names) == 1:
             return names[0], None
         if names[0] in self.library.by_base:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from codegen.plan.operator import OperatorPlan
 from codegen.python_source import PythonModule
-from codegen.python_syntax import OPERATORS
+from codegen.python_syntax import OPERATORS, chain_of
 from codegen.targets.rules import library as rules_library
 from codegen.targets.rules.library import STANDARD, Item
 from codegen.targets.rules.sources import Origin, extent
@@ -138,7 +138,7 @@ class Translator:
                     self._replace(node, self._name(node, name, [])[0])
                 return
             case ast.Attribute():
-                chain = _chain(node)
+                chain = chain_of(node)
                 if chain is not None and chain[0].id not in self.locals:
                     root, attributes = chain
                     text, used = self._name(root, root.id, [each.attr for each in attributes])
@@ -313,7 +313,7 @@ class Translator:
         """The package's operator that is called as a method: PyTorch's Tensors do not have it."""
         for operator in self.library.own_by_base.get(function.attr, ()):
             if "method" in operator.source.variants and self.origin is Origin.TENSORS:
-                chain = _chain(function)
+                chain = chain_of(function)
                 if chain is None or chain[0].id in self.locals:
                     return operator
         return None
@@ -332,16 +332,6 @@ class Translator:
 
 _NAMING = (ast.FunctionDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 _MODULES = frozenset(("runtime.base.dtypes", "runtime.graph.forward", "runtime.base.conditions"))
-
-
-def _chain(node: ast.Attribute) -> tuple[ast.Name, list[ast.Attribute]] | None:
-    """The name at the start of `name.first.second`, and the attributes from the first one on."""
-    attributes = [node]
-    inner = node.value
-    while isinstance(inner, ast.Attribute):
-        attributes.insert(0, inner)
-        inner = inner.value
-    return (inner, attributes) if isinstance(inner, ast.Name) else None
 
 
 def _is_stored(node: ast.AST) -> bool:
