@@ -52,7 +52,9 @@ def _overload(operator: OperatorPlan) -> OverloadDocumentation:
 
 
 def about(operator: OperatorPlan) -> str:
-    """What it computes: the formula that it stands for, the first paragraph of its function, or NumPy's function."""
+    """What it computes: what its entry says, its formula, the first paragraph of its function, or NumPy's function."""
+    if operator.source.about is not None:
+        return operator.source.about
     if operator.compute.composite is not None:
         return f"`{' '.join(operator.compute.composite.text.value.split())}`."
     if not operator.compute.implementations:

@@ -7,7 +7,7 @@ runtime/native/src/kernel_table.hpp says what the facts mean. Nothing else of C+
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -21,7 +21,10 @@ KERNELS, WRITERS, COMPOSITES, HELPERS = "kernels", "writers", "composites", "hel
 
 
 class Fact(Enum):
-    """What a row says: first what it is of, a function or a functor, and of a functor how it computes."""
+    """What a row says: first what it is of, a function or a functor.
+
+    Of a functor it says how it computes, and of an operator that is made of others why its entry is no formula.
+    """
 
     TENSORS = "tensors"
     IN_PLACE = "in_place"
@@ -37,6 +40,10 @@ class Fact(Enum):
     ONLY_FLOAT32 = "only_float32"
     ONLY_FLOAT64 = "only_float64"
     ALSO_COMPLEX = "also_complex"
+    BY_SIZES = "by_sizes"
+    BY_VALUES = "by_values"
+    DRAWS = "draws"
+    IN_ONE_PASS = "in_one_pass"
 
 
 # The functions among them, and the namespaces of C++ below `gradwright` that have them; functors are in `kernels`.
@@ -46,6 +53,8 @@ FUNCTIONS = {
     Fact.COMPOSITE: COMPOSITES,
     Fact.HELPER: HELPERS,
 }
+# Why an operator that is made of others is no formula, which both languages would be printed from.
+REASONS = (Fact.BY_SIZES, Fact.BY_VALUES, Fact.DRAWS, Fact.IN_ONE_PASS)
 _FIRST = (*FUNCTIONS, Fact.ELEMENTS, Fact.CHOICE, Fact.BLOCKS, Fact.UFUNC, Fact.UFUNC_COMPLEX)
 
 
@@ -103,8 +112,15 @@ def read_rows(file: SourceFile, diagnostics: Diagnostics) -> Iterator[Row]:
         elif Fact(words[2]) not in _FIRST:
             hint = f"the first fact is what it is: {', '.join(fact.value for fact in _FIRST)}"
             diagnostics.error(Code.CONTRADICTION, spans[2], f"'{words[2]}' does not say what '{words[0]}' is", hint)
-        elif Fact(words[2]) in FUNCTIONS and len(words) > 3:
-            message = f"'{words[0]}' is a function: of it a row can not say '{words[3]}'"
-            diagnostics.error(Code.CONTRADICTION, spans[3], message)
+        elif wrong := _not_of_a_function(words):
+            message = f"'{words[0]}' is a function: of it a row can not say '{words[wrong]}'"
+            diagnostics.error(Code.CONTRADICTION, spans[wrong], message)
         else:
             yield Row(words[0], int(words[1]), tuple(map(Fact, words[2:])), spans[0])
+
+
+def _not_of_a_function(words: Sequence[str]) -> int:
+    """The place of the first fact that a row can not say of a function; 0: there is none."""
+    first, *others = map(Fact, words[2:])
+    known = 1 if first is Fact.COMPOSITE and others and others[0] in REASONS else 0
+    return 3 + known if first in FUNCTIONS and len(others) > known else 0

@@ -194,6 +194,10 @@ KEYS = (
         _own(OwnKeys.composite), "composite", is_own=True, is_formula=True,
     ),
     Key(
+        "about", "what the operator computes, in a sentence of its documentation, where no function of Python says it",
+        _STRING, _own(OwnKeys.about), "about", is_own=True,
+    ),
+    Key(
         "foreach", "the same for an element of each list among the arguments",
         {**_STRING, **_examples("add(self, other, alpha)")}, is_own=True, is_formula=True,
     ),

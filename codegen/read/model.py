@@ -164,6 +164,7 @@ class NativeFunction:
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
     # Gradwright: why its formulas are not the derivatives of what it computes
     not_a_derivative_because: str | None = None
+    about: str | None = None  # Gradwright: what it computes, for its documentation
     elementwise: ElementwiseFormula | None = None  # Gradwright: the expression that an element of its result is
     kinks: tuple[WrittenFormula, ...] = ()  # Gradwright: expressions where whose zeros are it has no derivative
     overload_of: str | None = None  # Gradwright: another base name that formulas may call it by

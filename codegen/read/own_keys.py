@@ -322,6 +322,12 @@ class OwnKeys:
         formula = self._formula(stripped(text))
         return None if formula is None else CompositeFormula(formula.text, formula.tree, of_elements=key == "foreach")
 
+    def about(self, fields: Fields, schema: FunctionSchema) -> str | None:
+        if "about" not in fields:
+            return None
+        text = self.yaml.scalar(fields["about"][1], "'about'", "say it in a sentence")
+        return None if text is None else " ".join(text.value.split())
+
     def elementwise(self, fields: Fields, schema: FunctionSchema) -> ElementwiseFormula | None:
         if "elementwise" not in fields:
             return None

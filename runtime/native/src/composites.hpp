@@ -50,7 +50,6 @@ class Operator {
 // Operators as hand-written code calls them.
 namespace late {
 
-inline Operator abs{"abs_default"};
 inline Operator addmm{"addmm_default"};
 inline Operator alias{"alias_default"};
 inline Operator bmm{"bmm_default"};
@@ -60,26 +59,20 @@ inline Operator gather{"gather_default"};
 inline Operator index{"index_Tensor"};
 inline Operator index_put_{"index_put__default"};
 inline Operator log_softmax{"_log_softmax_default"};
-inline Operator mean{"mean_default"};
 inline Operator mm{"mm_default"};
 inline Operator mul{"mul_Tensor"};
 inline Operator mv{"mv_default"};
-inline Operator nll_loss_forward{"nll_loss_forward_default"};
+inline Operator nll_loss{"nll_loss_default"};
 inline Operator permute{"permute_default"};
 inline Operator reshape_copy{"_reshape_copy_default"};
 inline Operator select{"select_int"};
 inline Operator slice{"slice_Tensor"};
-inline Operator softmax{"_softmax_default"};
-inline Operator sort{"sort_default"};
 inline Operator split{"split_Tensor"};
 inline Operator squeeze{"squeeze_dim"};
-inline Operator sub{"sub_Tensor"};
-inline Operator sum{"sum_default"};
 inline Operator t{"t_default"};
 inline Operator transpose{"transpose_int"};
 inline Operator unsafe_view{"_unsafe_view_default"};
 inline Operator unsqueeze{"unsqueeze_default"};
-inline Operator vector_norm{"linalg_vector_norm_default"};
 inline Operator view{"view_default"};
 
 }  // namespace late
@@ -130,7 +123,7 @@ inline Ref reshape(PyObject* self, PyObject* shape) {
   }
   return late::view(self, sizes.get());
 }
-GRADWRIGHT_KERNEL(reshape, 2, composite)
+GRADWRIGHT_KERNEL(reshape, 2, composite, by_sizes)
 
 inline Ref contiguous(PyObject* self, PyObject* memory_format) {
   if (memory_format != Py_None) return Ref();
@@ -138,7 +131,7 @@ inline Ref contiguous(PyObject* self, PyObject* memory_format) {
   Ref sizes = sizes_of(self);
   return sizes ? late::reshape_copy(self, sizes.get()) : Ref();
 }
-GRADWRIGHT_KERNEL(contiguous, 2, composite)
+GRADWRIGHT_KERNEL(contiguous, 2, composite, by_sizes)
 
 inline Ref flatten_using_ints(PyObject* self, PyObject* start_dim, PyObject* end_dim) {
   const int ndim = detail::ndim_of(self);
@@ -155,7 +148,7 @@ inline Ref flatten_using_ints(PyObject* self, PyObject* start_dim, PyObject* end
   Ref shape = detail::ints(flat, count);
   return shape ? reshape(self, shape.get()) : Ref();
 }
-GRADWRIGHT_KERNEL(flatten_using_ints, 3, composite)
+GRADWRIGHT_KERNEL(flatten_using_ints, 3, composite, by_sizes)
 
 inline Ref unflatten_int(PyObject* self, PyObject* dim, PyObject* sizes) {
   const int ndim = detail::ndim_of(self);
@@ -172,7 +165,7 @@ inline Ref unflatten_int(PyObject* self, PyObject* dim, PyObject* sizes) {
   Ref shape = detail::ints(whole, ndim - 1 + count);
   return shape ? late::view(self, shape.get()) : Ref();
 }
-GRADWRIGHT_KERNEL(unflatten_int, 3, composite)
+GRADWRIGHT_KERNEL(unflatten_int, 3, composite, by_sizes)
 
 // -- the order of dimensions
 
@@ -192,7 +185,7 @@ inline Ref movedim_int(PyObject* self, PyObject* source, PyObject* destination) 
   Ref dims = detail::ints(order, ndim);
   return dims ? late::permute(self, dims.get()) : Ref();
 }
-GRADWRIGHT_KERNEL(movedim_int, 3, composite)
+GRADWRIGHT_KERNEL(movedim_int, 3, composite, by_sizes)
 inline Ref narrow(PyObject* self, PyObject* dim, PyObject* start, PyObject* length) {
   const int ndim = detail::ndim_of(self), place = detail::read_dim(dim, ndim);
   npy_intp first, count;
@@ -204,7 +197,7 @@ inline Ref narrow(PyObject* self, PyObject* dim, PyObject* start, PyObject* leng
   Ref along = integer(place), from = integer(first), to = integer(first + count), step = integer(1);
   return late::slice(self, along.get(), from.get(), to.get(), step.get());
 }
-GRADWRIGHT_KERNEL(narrow, 4, composite)
+GRADWRIGHT_KERNEL(narrow, 4, composite, by_sizes)
 
 inline Ref chunk(PyObject* self, PyObject* chunks, PyObject* dim) {
   const int ndim = detail::ndim_of(self), place = detail::read_dim(dim, ndim);
@@ -215,7 +208,7 @@ inline Ref chunk(PyObject* self, PyObject* chunks, PyObject* dim) {
   Ref length = integer((size - 1) / count + 1);
   return late::split(self, length.get(), dim);
 }
-GRADWRIGHT_KERNEL(chunk, 3, composite)
+GRADWRIGHT_KERNEL(chunk, 3, composite, by_sizes)
 
 // -- products
 
@@ -280,7 +273,7 @@ inline Ref matmul(PyObject* self, PyObject* other) {
   Ref result = row ? products::batched(row.get(), other) : Ref();
   return result ? late::squeeze(result.get(), last_but_one.get()) : Ref();
 }
-GRADWRIGHT_KERNEL(matmul, 2, composite)
+GRADWRIGHT_KERNEL(matmul, 2, composite, by_sizes)
 
 inline Ref linear(PyObject* input, PyObject* weight, PyObject* bias) {
   const int ndim = detail::ndim_of(input);
@@ -302,7 +295,7 @@ inline Ref linear(PyObject* input, PyObject* weight, PyObject* bias) {
   Ref shape = detail::ints(sizes, ndim);
   return shape ? late::view(result.get(), shape.get()) : Ref();
 }
-GRADWRIGHT_KERNEL(linear, 3, composite)
+GRADWRIGHT_KERNEL(linear, 3, composite, by_sizes)
 
 inline Ref outer(PyObject* self, PyObject* vec2) {
   if (detail::ndim_of(self) != 1 || detail::ndim_of(vec2) != 1) return Ref();
@@ -310,24 +303,9 @@ inline Ref outer(PyObject* self, PyObject* vec2) {
   Ref column = late::unsqueeze(self, one.get());
   return column ? late::mul(column.get(), vec2) : Ref();
 }
-GRADWRIGHT_KERNEL(outer, 2, composite)
+GRADWRIGHT_KERNEL(outer, 2, composite, by_sizes)
 
 // -- others
-
-inline Ref norm_ScalarOpt_dim(PyObject* self, PyObject* p, PyObject* dim, PyObject* keepdim) {
-  Ref two = integer(2);
-  return late::vector_norm(self, p == Py_None ? two.get() : p, dim, keepdim);
-}
-GRADWRIGHT_KERNEL(norm_ScalarOpt_dim, 4, composite)
-
-inline Ref softmax_int(PyObject* self, PyObject* dim, PyObject* dtype) {
-  return dtype == Py_None ? late::softmax(self, dim, Py_False) : Ref();
-}
-GRADWRIGHT_KERNEL(softmax_int, 3, composite)
-inline Ref log_softmax_int(PyObject* self, PyObject* dim, PyObject* dtype) {
-  return dtype == Py_None ? late::log_softmax(self, dim, Py_False) : Ref();
-}
-GRADWRIGHT_KERNEL(log_softmax_int, 3, composite)
 
 // Nothing happens outside of training; inside, Python draws the random numbers.
 inline Ref dropout(PyObject* input, PyObject* p, PyObject* train) {
@@ -335,25 +313,9 @@ inline Ref dropout(PyObject* input, PyObject* p, PyObject* train) {
   const double probability = PyFloat_AS_DOUBLE(p);
   return probability >= 0 && probability <= 1 ? Ref::borrow(input) : Ref();
 }
-GRADWRIGHT_KERNEL(dropout, 3, composite)
+GRADWRIGHT_KERNEL(dropout, 3, composite, draws)
 
 // -- losses
-
-inline Ref l1_loss(PyObject* self, PyObject* target, PyObject* reduction) {
-  npy_intp number;
-  if (!detail::read_int(reduction, &number)) return Ref();
-  Ref difference = late::sub(self, target);
-  Ref loss = difference ? late::abs(difference.get()) : Ref();
-  if (!loss || number == 0) return loss;
-  return number == 1 ? late::mean(loss.get()) : late::sum(loss.get());
-}
-GRADWRIGHT_KERNEL(l1_loss, 3, composite)
-
-inline Ref nll_loss(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction, PyObject* ignore_index) {
-  Ref both = late::nll_loss_forward(self, target, weight, reduction, ignore_index);
-  return both ? Ref(PySequence_GetItem(both.get(), 0)) : Ref();
-}
-GRADWRIGHT_KERNEL(nll_loss, 5, composite)
 
 inline Ref nll_loss_nd(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction,
                        PyObject* ignore_index) {
@@ -362,9 +324,9 @@ inline Ref nll_loss_nd(PyObject* self, PyObject* target, PyObject* weight, PyObj
   if (ndim == 2 && (detail::ndim_of(target) < 1 || detail::sizes_at(self)[0] != detail::sizes_at(target)[0])) {
     return Ref();
   }
-  return nll_loss(self, target, weight, reduction, ignore_index);
+  return late::nll_loss(self, target, weight, reduction, ignore_index);
 }
-GRADWRIGHT_KERNEL(nll_loss_nd, 5, composite)
+GRADWRIGHT_KERNEL(nll_loss_nd, 5, composite, by_sizes)
 
 inline Ref cross_entropy_loss(PyObject* self, PyObject* target, PyObject* weight, PyObject* reduction,
                               PyObject* ignore_index, PyObject* label_smoothing) {
@@ -376,7 +338,7 @@ inline Ref cross_entropy_loss(PyObject* self, PyObject* target, PyObject* weight
   Ref scores = late::log_softmax(self, class_dim.get(), Py_False);
   return scores ? nll_loss_nd(scores.get(), target, weight, reduction, ignore_index) : Ref();
 }
-GRADWRIGHT_KERNEL(cross_entropy_loss, 6, composite)
+GRADWRIGHT_KERNEL(cross_entropy_loss, 6, composite, by_sizes)
 
 }  // namespace composites
 

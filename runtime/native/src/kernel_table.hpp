@@ -27,8 +27,16 @@ class Ref;
 //
 //   tensors    a kernel, in `kernels`: of Tensors, numbers and tuples; it gives an array, or nothing
 //   in_place   a kernel that writes the result into its first argument, in `writers`; it says whether it did
-//   composite  an operator that is made of others, in `composites`
+//   composite  an operator that is made of others, in `composites`; a second fact says why its entry in
+//              native_functions.yaml is no formula, which both languages would be printed from
 //   helper     a function that formulas call, in `helpers`
+
+enum class Why {
+  by_sizes,     // which operators it calls, or with what, goes by sizes, dimensions or lists of ints
+  by_values,    // it goes by values of elements
+  draws,        // it draws random numbers, or does nothing
+  in_one_pass,  // it computes what operators would compute one after the other
+};
 
 namespace detail {
 
@@ -55,7 +63,8 @@ using FunctionOf = typename detail::FunctionOf<Result, std::make_index_sequence<
 
 #define GRADWRIGHT_KERNEL_tensors(name, operands, what) GRADWRIGHT_FUNCTION(kernels, name, operands, ::gradwright::Ref)
 #define GRADWRIGHT_KERNEL_in_place(name, operands, what) GRADWRIGHT_FUNCTION(writers, name, operands, bool)
-#define GRADWRIGHT_KERNEL_composite(name, operands, what) \
+#define GRADWRIGHT_KERNEL_composite(name, operands, what, ...)                                   \
+  __VA_OPT__(static_assert(::gradwright::Why::__VA_ARGS__ <= ::gradwright::Why::in_one_pass);) \
   GRADWRIGHT_FUNCTION(composites, name, operands, ::gradwright::Ref)
 #define GRADWRIGHT_KERNEL_helper(name, operands, what) GRADWRIGHT_FUNCTION(helpers, name, operands, ::gradwright::Ref)
 

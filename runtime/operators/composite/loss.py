@@ -12,31 +12,11 @@ from runtime.base.types import Scalar
 from runtime.operators.helpers.loss import reduced
 
 
-def l1_loss(self: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
-    """The absolute differences, their mean or their sum."""
-    return reduced((self - target).abs(), reduction)
-
-
 def kl_div(self: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
     """`target * (log(target) - self)`; both are logarithms with `log_target`."""
     if log_target:
         return reduced(target.exp() * (target - self), reduction)
     return reduced(ops.xlogy(target, target) - target * self, reduction)
-
-
-def nll_loss(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
-) -> Tensor:
-    """Minus the log-probability of each target class, times the weight of the class; their weighted mean or sum."""
-    output: Tensor = ops.nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
-    return output
-
-
-def nll_loss2d(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
-) -> Tensor:
-    output: Tensor = ops.nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
-    return output
 
 
 def nll_loss_nd(

@@ -15,18 +15,6 @@ from runtime.random import Generator
 # Softmax.
 
 
-def softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """exp(self) over its sum along a dimension: numbers between 0 and 1 whose sum is 1."""
-    converted = self if dtype is None else self.to(dtype)
-    return ops._softmax(converted, dim, False)
-
-
-def log_softmax_int(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
-    """The logarithm of the softmax along a dimension: self - log(sum(exp(self)))."""
-    converted = self if dtype is None else self.to(dtype)
-    return ops._log_softmax(converted, dim, False)
-
-
 def safe_softmax(self: Tensor, dim: int, dtype: DType | None = None) -> Tensor:
     """As softmax, but 0 where all along `dim` is minus infinity."""
     out = ops.softmax(self, dim, dtype)

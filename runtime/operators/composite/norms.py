@@ -11,20 +11,6 @@ from runtime.base.tensor import Tensor
 from runtime.base.types import DType, Scalar
 
 
-def norm_ScalarOpt_dim(self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool = False) -> Tensor:
-    return ops.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim)
-
-
-def norm_ScalarOpt_dtype(self: Tensor, p: Scalar | None, *, dtype: DType) -> Tensor:
-    return ops.linalg_vector_norm(self, 2 if p is None else p, None, False, dtype=dtype)
-
-
-def norm_ScalarOpt_dim_dtype(
-    self: Tensor, p: Scalar | None, dim: Sequence[int], keepdim: bool, *, dtype: DType
-) -> Tensor:
-    return ops.linalg_vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
-
-
 def linalg_norm(
     self: Tensor,
     ord: Scalar | None = None,

@@ -41,18 +41,6 @@ def std_mean_dim(
 # -- extrema and order
 
 
-def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices that sort along a dimension."""
-    result: Tensor = ops.sort(self, dim, descending)[1]
-    return result
-
-
-def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
-    """The same; equal elements keep their order."""
-    result: Tensor = ops.sort(self, stable=stable, dim=dim, descending=descending)[1]
-    return result
-
-
 # -- sums and differences
 
 

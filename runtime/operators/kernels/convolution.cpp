@@ -468,17 +468,17 @@ Ref conv1d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, 
            PyObject* groups) {
   return convolve(1, input, weight, bias, stride, padding, dilation, groups);
 }
-GRADWRIGHT_KERNEL(conv1d, 7, composite)
+GRADWRIGHT_KERNEL(conv1d, 7, composite, by_sizes)
 Ref conv2d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
            PyObject* groups) {
   return convolve(2, input, weight, bias, stride, padding, dilation, groups);
 }
-GRADWRIGHT_KERNEL(conv2d, 7, composite)
+GRADWRIGHT_KERNEL(conv2d, 7, composite, by_sizes)
 Ref conv3d(PyObject* input, PyObject* weight, PyObject* bias, PyObject* stride, PyObject* padding, PyObject* dilation,
            PyObject* groups) {
   return convolve(3, input, weight, bias, stride, padding, dilation, groups);
 }
-GRADWRIGHT_KERNEL(conv3d, 7, composite)
+GRADWRIGHT_KERNEL(conv3d, 7, composite, by_sizes)
 
 }  // namespace composites
 

@@ -76,19 +76,19 @@ Ref into_real(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm, bool f
 namespace composites {
 
 Ref fft_fft(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm) { return transform(self, n, dim, norm, true); }
-GRADWRIGHT_KERNEL(fft_fft, 4, composite)
+GRADWRIGHT_KERNEL(fft_fft, 4, composite, by_sizes)
 Ref fft_ifft(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm) { return transform(self, n, dim, norm, false); }
-GRADWRIGHT_KERNEL(fft_ifft, 4, composite)
+GRADWRIGHT_KERNEL(fft_ifft, 4, composite, by_sizes)
 Ref fft_rfft(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm) { return from_real(self, n, dim, norm, true); }
-GRADWRIGHT_KERNEL(fft_rfft, 4, composite)
+GRADWRIGHT_KERNEL(fft_rfft, 4, composite, by_sizes)
 Ref fft_ihfft(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm) {
   return from_real(self, n, dim, norm, false);
 }
-GRADWRIGHT_KERNEL(fft_ihfft, 4, composite)
+GRADWRIGHT_KERNEL(fft_ihfft, 4, composite, by_sizes)
 Ref fft_irfft(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm) { return into_real(self, n, dim, norm, false); }
-GRADWRIGHT_KERNEL(fft_irfft, 4, composite)
+GRADWRIGHT_KERNEL(fft_irfft, 4, composite, by_sizes)
 Ref fft_hfft(PyObject* self, PyObject* n, PyObject* dim, PyObject* norm) { return into_real(self, n, dim, norm, true); }
-GRADWRIGHT_KERNEL(fft_hfft, 4, composite)
+GRADWRIGHT_KERNEL(fft_hfft, 4, composite, by_sizes)
 
 }  // namespace composites
 

@@ -27,7 +27,7 @@ GRADWRIGHT_KERNEL(scatter_add, 4, in_place)
 
 namespace composites {
 
-GRADWRIGHT_KERNEL(take_along_dim, 3, composite)
+GRADWRIGHT_KERNEL(take_along_dim, 3, composite, by_sizes)
 
 }  // namespace composites
 

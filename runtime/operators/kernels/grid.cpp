@@ -522,7 +522,7 @@ Ref grid_sampler(PyObject* input, PyObject* grid, PyObject* interpolation_mode, 
   Operator& sampler = ndim == 4 ? grid_sampler_2d_operator : grid_sampler_3d_operator;
   return sampler(input, grid, interpolation_mode, padding_mode, align_corners);
 }
-GRADWRIGHT_KERNEL(grid_sampler, 5, composite)
+GRADWRIGHT_KERNEL(grid_sampler, 5, composite, by_sizes)
 
 }  // namespace composites
 

@@ -46,7 +46,7 @@ GRADWRIGHT_KERNEL(put, 4, in_place)
 
 namespace composites {
 
-GRADWRIGHT_KERNEL(one_hot, 2, composite)
+GRADWRIGHT_KERNEL(one_hot, 2, composite, by_values)
 
 }  // namespace composites
 

@@ -21,7 +21,7 @@ GRADWRIGHT_KERNEL(native_group_norm, 8, tensors)
 namespace composites {
 
 // Where nothing is recorded: a tuple of Tensors, and None for what nobody wants.
-GRADWRIGHT_KERNEL(native_group_norm_backward, 10, composite)
+GRADWRIGHT_KERNEL(native_group_norm_backward, 10, composite, in_one_pass)
 
 }  // namespace composites
 

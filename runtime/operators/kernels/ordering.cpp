@@ -223,13 +223,4 @@ Ref topk(PyObject* self, PyObject* k, PyObject* dim, PyObject* largest, PyObject
 
 }  // namespace kernels
 
-namespace composites {
-
-Ref argsort(PyObject* self, PyObject* dim, PyObject* descending) {
-  Ref both = late::sort(self, dim, descending);
-  return both ? Ref(PySequence_GetItem(both.get(), 1)) : Ref();
-}
-
-}  // namespace composites
-
 }  // namespace gradwright

@@ -17,10 +17,4 @@ GRADWRIGHT_KERNEL(topk, 5, tensors)
 
 }  // namespace kernels
 
-namespace composites {
-
-GRADWRIGHT_KERNEL(argsort, 3, composite)
-
-}  // namespace composites
-
 }  // namespace gradwright

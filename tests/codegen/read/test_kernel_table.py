@@ -11,7 +11,7 @@ import pytest
 from codegen.extension import source_folders
 from codegen.paths import project_paths
 from codegen.python_source import FunctionIndex, SourcePart
-from codegen.read.kernel_table import Fact, Row, cpp_file, read_rows
+from codegen.read.kernel_table import REASONS, Fact, Row, cpp_file, read_rows
 from codegen.source import Diagnostics, SourceFile
 from support.compiling import CORE, complaints, needs_compiler, preprocessed
 from support.documents import ROOT
@@ -107,6 +107,11 @@ NO_ROW = "this is no row of the table of kernels"
         ("  GRADWRIGHT_KERNEL(twice, one, elements)", "2:3", NO_ROW),
         ("GRADWRIGHT_KERNEL(twice, 1, elements) static", "2:1", NO_ROW),
         ("GRADWRIGHT_KERNEL(twice, 1, elements, vector)", "2:39", "a row can not say 'vector'"),
+        (
+            "GRADWRIGHT_KERNEL(twice, 1, composite, by_sizes, draws)",
+            "2:50",
+            "'twice' is a function: of it a row can not say 'draws'",
+        ),
         ("GRADWRIGHT_KERNEL(twice, 1, bools)", "2:29", "'bools' does not say what 'twice' is"),
         (
             "GRADWRIGHT_KERNEL(twice, 1, helper, bools)",
@@ -128,11 +133,18 @@ def test_spaces_and_comments_do_not_matter() -> None:
     assert str(row.span) == "mine.hpp:2:22"
 
 
+def test_operators_that_are_written_twice_say_why_they_are_no_formula() -> None:
+    rows = [row for row in ROWS if row.facts[0] is Fact.COMPOSITE]
+    assert rows
+    assert [row.name for row in rows if not set(row.facts) & set(REASONS)] == []
+
+
 def test_words_are_those_of_the_header() -> None:
     text = (CORE / "kernel_table.hpp").read_text(encoding="utf-8")
     known = set(re.findall(r"#define GRADWRIGHT_KERNEL_(\w+)\(", text))
     facts = text.partition("enum class Fact {")[2].partition("};")[0]
-    known |= set(re.findall(r"^  (\w+),  +// ", facts, re.MULTILINE))
+    reasons = text.partition("enum class Why {")[2].partition("};")[0]
+    known |= set(re.findall(r"^  (\w+),  +// ", facts + reasons, re.MULTILINE))
     assert known == {fact.value for fact in Fact}
 
 

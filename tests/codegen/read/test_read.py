@@ -205,6 +205,12 @@ def test_tags_follow_from_a_generator_and_from_a_view() -> None:
     assert not any(each.tags for each in functions(text))
 
 
+def test_what_a_formula_computes_is_said_beside_it() -> None:
+    entry = "- func: foo(Tensor self) -> Tensor\n  composite: self * 2\n  about: Twice\n    as much.\n"
+    (function,) = functions(entry)
+    assert function.about == "Twice as much."
+
+
 def test_one_former_order_of_arguments_needs_no_list() -> None:
     text = "- func: foo(Tensor self, Tensor other) -> Tensor\n  legacy_argument_orders: "
     for written in ("other, self", '["other, self"]'):
