@@ -136,11 +136,12 @@ docs: $(STAMP)docs
 	$(PY) -m codegen
 	$(PY) -m tools.site
 
-# Not a part of `make test`: the tests start processes by the mpiexec that comes with the extra.
+# Not a part of `make test`: the tests start processes by the mpiexec that comes with the extra. `make WHOLE=1 mpi` runs
+# those of `make night` as well.
 mpi: $(STAMP)mpi
 	$(CORE)
 	cd packages/mpi && ../../$(PY) -m codegen && ../../$(PY) -m codegen lint && ../../$(PY) -m codegen format --check
-	cd packages/mpi && ../../$(PY) -m pytest
+	cd packages/mpi && ../../$(PY) -m pytest $(if $(WHOLE),,-m 'not night')
 
 # No part of `make test` either: what it needs is generated in the package.
 cupy: $(STAMP)cupy
@@ -150,6 +151,7 @@ cupy: $(STAMP)cupy
 # What .ci/run takes turns with, whole.
 night: export GRADWRIGHT_PART = 1/1
 night: export ROTATE = 1/1
+night: export WHOLE = 1
 night:
 	$(MAKE) test
 	$(MAKE) test-python

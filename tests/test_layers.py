@@ -21,6 +21,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
     "codegen": (
         ("codegen.module_names",),
         ("codegen.inputs", "codegen.writing", "codegen.extension", "codegen.version", "codegen.words", "codegen.codes"),
+        ("codegen.ranks",),
         ("codegen.dispatch_keys",),
         ("codegen.tensor_methods",),
         ("codegen.pytorch_files",),

@@ -9,12 +9,14 @@ import argparse
 import importlib.util
 import json
 import os
+import secrets
 import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from codegen.dispatch_keys import CPU
 from codegen.inputs import OUTPUT_VARIABLE, import_folder, root_folder
 from codegen.module_names import name_here
 from codegen.paths import BASE, PROJECT_FILE, Paths
+from codegen.ranks import Ranks, ranks, without_launcher
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
 from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
@@ -86,6 +89,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    if ranks().rank == 0:
+        return _run(arguments, parser)
+    with open(os.devnull, "w") as nothing, redirect_stdout(nothing), redirect_stderr(nothing):
+        return _run(arguments, parser)  # the first process says it
+
+
+def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     others = named_files(arguments)
     selection = next((each for each in ("since", "unproven") if getattr(arguments, each)), None)
     if selection is not None and (arguments.operators or others or (arguments.since and arguments.unproven)):
@@ -171,25 +181,32 @@ def _carry_out(
         options += ["--property", name]
     if arguments.target is not None:
         options += ["--target", arguments.target]
-    if arguments.jobs is not None:
-        options += ["--jobs", str(arguments.jobs)]
-    if arguments.deep:
-        options.append("--deep")
-    for option in ("seed", "seconds"):
-        if getattr(arguments, option) is not None:
-            options += [f"--{option}", str(getattr(arguments, option))]
-    if arguments.skipped:
-        options.append("--skipped")
     if of_others:
         options += ["--incomplete", "--without", "native"]  # the core is built of other formulas
+    proving = ["--deep"] if arguments.deep else []
+    for option in ("jobs", "seed", "seconds"):
+        if getattr(arguments, option) is not None:
+            proving += [f"--{option}", str(getattr(arguments, option))]
+    reporting = ["--skipped"] if arguments.skipped else []
     for option in ("ledger", "update_ledger"):
         if getattr(arguments, option):
-            options += [f"--{option.replace('_', '-')}", str(ledger_file(paths))]
+            reporting += [f"--{option.replace('_', '-')}", str(ledger_file(paths))]
     as_json = str(arguments.json) == "-"
     if as_json:
-        options.append("--quiet")
+        reporting.append("--quiet")
+    together = ranks()
     try:
-        status, found = prove(paths, options)
+        if together.size == 1:
+            status, found = prove(paths, [*options, *proving, *reporting])
+        else:
+            if arguments.jobs is None:
+                proving += ["--jobs", str(max(1, _processors() // together.here))]
+            if arguments.deep and arguments.seed is None:
+                proving += ["--seed", str(together.share(secrets.randbelow(10**6)))]
+            parts = _prove_parts(together, paths, [*options, *proving])
+            if parts is None:
+                return OK
+            status, found = _merge(parts, paths, [*options, *reporting])
     except NoProofError as error:
         return error.status
     if rules and not arguments.deep:  # what is found by chance says nothing of the next run
@@ -202,6 +219,44 @@ def _carry_out(
     if wrong and not as_json:
         print_diagnostics(wrong, sys.stderr)
     return status
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _prove_parts(together: Ranks, paths: Paths, options: Sequence[str]) -> Sequence[Mapping[str, Any]] | None:
+    """What each process has found of its part of the operators; None on all but the first one.
+
+    Raises:
+        NoProofError: on one of them they could not be run; why has been printed.
+    """
+    options = [*options, "--quiet", "--part", f"{together.rank + 1}/{together.size}"]
+    found: Mapping[str, Any] | None = None
+    status, said = OK, ""
+    try:
+        status, found = prove(paths, options, silent=together.rank > 0)
+    except NoProofError as error:
+        status, said = error.status, error.said
+    parts = together.collect((found, status, said))
+    if parts is None:
+        return None
+    for found, status, said in parts:
+        if found is None:
+            print(said, end="", file=sys.stderr)
+            raise NoProofError(status, said)
+    return [found for found, _, _ in parts]
+
+
+def _merge(parts: Sequence[Mapping[str, Any]], paths: Paths, options: Sequence[str]) -> tuple[int, Mapping[str, Any]]:
+    """What several processes have found, reported as if one had."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = list(options)
+        for number, part in enumerate(parts):
+            file = Path(folder) / f"{number}.json"
+            write_text(file, json.dumps(part))
+            options += ["--found", str(file)]
+        return prove(paths, options)
 
 
 def _keep(found: Mapping[str, Any], arguments: argparse.Namespace, paths: Paths) -> None:
@@ -244,23 +299,26 @@ class NoProofError(Exception):
         super().__init__(self.reason)
 
 
-def prove(paths: Paths, options: Sequence[str], plain: bool = False) -> tuple[int, Mapping[str, Any]]:
+def prove(
+    paths: Paths, options: Sequence[str], plain: bool = False, silent: bool = False
+) -> tuple[int, Mapping[str, Any]]:
     """Run the proofs: the exit status, and what `gradwright.verify --json` writes.
 
     Args:
         paths: of the project whose operators are proven.
         options: for `gradwright.verify`.
-        plain: whether it is done in Python alone, and what it says besides is dropped.
+        plain: whether it is done in Python alone, silently.
+        silent: whether what it says besides is dropped.
 
     Raises:
-        NoProofError: they could not be run; why has been printed, unless they are plain.
+        NoProofError: they could not be run; why has been printed, unless they are silent.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "found.json"
         command = [sys.executable, "-c", _PROOFS, "--places"]
         command += ["--package", name_here(paths.package), "--json", str(file)]
         environment = {**_environment(paths), **({"GRADWRIGHT_NATIVE": "0"} if plain else {})}
-        dropped = subprocess.PIPE if plain else None
+        dropped = subprocess.PIPE if plain or silent else None
         with subprocess.Popen([*command, *options], env=environment, stderr=dropped, text=True) as process:
             try:
                 _, said = process.communicate()
@@ -280,7 +338,7 @@ def _environment(paths: Paths) -> Mapping[str, str]:
     if paths.package != BASE:
         folders.insert(0, str(paths.output.parents[len(paths.package.split(".")) - 1]))
     known = os.environ.get("PYTHONPATH")
-    found = {**os.environ, "PYTHONPATH": os.pathsep.join([*folders, *([known] if known else [])])}
+    found = {**without_launcher(os.environ), "PYTHONPATH": os.pathsep.join([*folders, *([known] if known else [])])}
     if paths.package == BASE and paths.output.resolve() != Path(root_folder(), BASE).resolve():
         found[OUTPUT_VARIABLE] = str(paths.output)
     return found

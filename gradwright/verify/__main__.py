@@ -16,8 +16,8 @@ from codegen.writing import write_text
 from gradwright.verify import printing
 from gradwright.verify.deep import SECONDS, Deep
 from gradwright.verify.ledger import Ledger
-from gradwright.verify.results import Status
-from gradwright.verify.running import chosen, operators_of, processors, prove_all
+from gradwright.verify.results import Cell, Status
+from gradwright.verify.running import chosen, operators_of, part_of, processors, prove_all
 from gradwright.verify.table import table_of
 
 OK, REFUTED, USAGE = 0, 1, 2
@@ -38,17 +38,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     operators = operators_of(arguments.package)
     try:
-        names = chosen(operators, arguments.operators, arguments.exact)
+        names = part_of(chosen(operators, arguments.operators, arguments.exact), arguments.part)
     except ValueError as error:
         parser.error(str(error))
-    with printing.progress(len(names)) as report:
-        properties = [
-            name for name in table if name in (arguments.property or table) and name not in (arguments.without or ())
-        ]
-        cells = prove_all(
-            arguments.package, names, properties, arguments.jobs, report, arguments.incomplete, arguments.target, deep
-        )
-    seconds = time.perf_counter() - started
+    properties = [
+        name for name in table if name in (arguments.property or table) and name not in (arguments.without or ())
+    ]
+    if arguments.found:
+        others = [json.loads(file.read_text(encoding="utf-8")) for file in arguments.found]
+        seconds = max(each["seconds"] for each in others)
+        by_operator: dict[str, list[Cell]] = {}
+        for found in (each for other in others for each in other["cells"]):
+            cell = Cell.from_json(found, arguments.package, arguments.target)
+            by_operator.setdefault(cell.operator, []).append(cell)
+        cells = [cell for name in names for cell in by_operator[name]]
+    else:
+        with printing.progress(len(names)) as report:
+            cells = prove_all(
+                arguments.package,
+                names,
+                properties,
+                arguments.jobs,
+                report,
+                arguments.incomplete,
+                arguments.target,
+                deep,
+            )
+        seconds = time.perf_counter() - started
     if arguments.json is not None:
         found = {
             "seconds": round(seconds, 2),
@@ -108,6 +124,11 @@ def _parser() -> argparse.ArgumentParser:
         help="how long a deep search is, for each operator (default: %(default)s)",
     )
     parser.add_argument("--jobs", type=int, default=processors(), help="how many processes (default: all processors)")
+    parser.add_argument("--part", default="1/1", metavar="K/N", help="every Nth of the operators, from the Kth")
+    parser.add_argument(
+        "--found", action="append", type=Path, metavar="FILE",
+        help="prove nothing, and report what a part of the operators came to, by its --json; given for each part",
+    )  # fmt: skip
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all that was found; - is standard output")
     parser.add_argument("--skipped", action="store_true", help="say what was skipped, and why")
     parser.add_argument("--quiet", action="store_true", help="print neither what is wrong nor the table")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,18 @@ class Cell:
                 for each in self.failures
             ]
         return found
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any], package: str = GENERATED, target: str | None = None) -> Cell:
+        """The cell that `as_json` has written."""
+        failures = [
+            Failure(**{key: value for key, value in each.items() if key != "again"})
+            for each in found.get("failures", ())
+        ]
+        return cls(
+            found["operator"], found["property"], package, target, found["samples"], failures,
+            found.get("reasons", []), found["status"] == Status.CONVENTION.value, found["seconds"],
+        )  # fmt: skip
 
 
 def again(cell: Cell, failure: Failure) -> str:

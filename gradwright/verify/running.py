@@ -8,12 +8,15 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TypeVar
 
 from gradwright.verify.deep import Deep, deepen
 from gradwright.verify.proving import prove
 from gradwright.verify.results import Cell, Status
 from gradwright.verify.table import table_of
 from runtime.load.operator_info import OperatorInfo
+
+T = TypeVar("T")
 
 # Operators of one task: starting a task takes longer than most proofs.
 _CHUNK = 4
@@ -49,6 +52,18 @@ def chosen(operators: Mapping[str, OperatorInfo], names: Sequence[str], exact: b
             raise ValueError(f"there is no operator '{name}'")
         found |= dict.fromkeys(fitting)
     return list(found) if names else list(operators)
+
+
+def part_of(names: Sequence[T], part: str) -> Sequence[T]:
+    """Of many things a part, "K/N": every Nth, from the Kth, which is counted from 1.
+
+    Raises:
+        ValueError: there is no such part.
+    """
+    number, slash, count = part.partition("/")
+    if not (slash and number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise ValueError(f"a part is K/N, with K from 1 to N, and not '{part}'")
+    return names[int(number) - 1 :: int(count)]
 
 
 def prove_all(

@@ -7,7 +7,6 @@ import json
 import multiprocessing
 import os
 import re
-import subprocess
 import sys
 import time
 import warnings
@@ -19,11 +18,12 @@ from pathlib import Path
 
 from codegen.extension import SWITCH
 from codegen.module_names import GENERATED
+from codegen.ranks import ranks
 from gradwright.verify.mutation.changes import Change
 from gradwright.verify.mutation.subjects import Subject, altered, subjects
 from gradwright.verify.printing import progress
 from gradwright.verify.proving import prove
-from gradwright.verify.running import chosen, operators_of, processors
+from gradwright.verify.running import chosen, operators_of, part_of, processors
 from gradwright.verify.table import BY_NAME
 from runtime import native
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("operators", nargs="*", metavar="OPERATOR", help="default: all")
     parser.add_argument("--package", default=GENERATED)
-    parser.add_argument("--jobs", type=int, default=processors())
+    parser.add_argument("--jobs", type=int, help="how many processes (default: all processors)")
     parser.add_argument(
         "--part", default="1/1", metavar="K/N", help="every Nth function with its mistakes, from the Kth"
     )
@@ -74,12 +74,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     operators = operators_of(arguments.package)
     try:
         names = chosen(operators, arguments.operators)
-        first, _, count = (int(word) if word.isdigit() else 0 for word in arguments.part.partition("/"))
+        every = part_of(subjects(operators, names), arguments.part)
     except ValueError as error:
         parser.error(str(error))
     equivalent, missed = _listed(arguments.known)
-    every = subjects(operators, names)[first - 1 :: max(count, 1)]
-    found = _run(arguments.package, every, arguments.jobs, arguments.every)
+    together = ranks()
+    own = every[together.rank :: together.size]
+    parts = together.collect(
+        _run(arguments.package, own, arguments.jobs or processors() // together.here or 1, arguments.every)
+    )
+    if parts is None:
+        return 0  # the first process says what all have found
+    order = {subject.name: number for number, subject in enumerate(every)}
+    found = sorted((each for part in parts for each in part), key=lambda each: order[each.subject])
     alive = [each for each in found if each.killed_by is None]
     survived = [each for each in alive if not any(pattern.match(each.name) for pattern in equivalent)]
     unknown = [each for each in survived if not any(pattern.match(each.name) for pattern in missed)]
@@ -96,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{len(every)} functions, {len(found)} mistakes: {len(found) - len(alive)} found, "
         f"{len(alive) - len(survived)} make no difference, {len(survived)} survived: {rate:.2%} in {seconds:.0f} s"
     )
-    is_whole = count <= 1 and not arguments.operators
+    is_whole = arguments.part == "1/1" and not arguments.operators
     return 1 if unknown or (is_whole and rate < LEAST) else 0
 
 
@@ -174,7 +181,8 @@ def _start() -> int:
     if native.core is None:
         return main()
     environment = {**os.environ, SWITCH: "0"}
-    return subprocess.call([sys.executable, "-m", "gradwright.verify.mutation", *sys.argv[1:]], env=environment)
+    # The same process, so that it is still the one that mpiexec has started.
+    os.execve(sys.executable, [sys.executable, "-m", "gradwright.verify.mutation", *sys.argv[1:]], environment)
 
 
 if __name__ == "__main__":

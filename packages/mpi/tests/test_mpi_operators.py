@@ -20,8 +20,10 @@ def test_derivatives_agree_with_finite_differences(name: str) -> None:
     assert result.first
 
 
-@pytest.mark.parametrize("processes", [1, 2, 3])
-@pytest.mark.parametrize("native", ["1", "0"])
+@pytest.mark.parametrize(
+    ("processes", "native"),
+    [(1, "1"), (2, "1"), (3, "1"), (2, "0"), *(pytest.param(each, "0", marks=pytest.mark.night) for each in (1, 3))],
+)
 def test_several_processes_compute_what_one_does(processes: int, native: str) -> None:
     ended = start(processes, "prove_operators.py", GRADWRIGHT_NATIVE=native)
     assert ended.returncode == 0, ended.stdout + ended.stderr

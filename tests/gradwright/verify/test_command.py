@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from codegen.commands.main import main
+from gradwright.verify.__main__ import main as proofs
+from gradwright.verify.results import Cell, Failure
 
 
 def test_it_says_what_is_proven(capfd: pytest.CaptureFixture[str]) -> None:
@@ -73,3 +75,41 @@ def test_coverage_of_what_is_skipped(capfd: pytest.CaptureFixture[str]) -> None:
     rows = {row["name"]: row for row in json.loads(capfd.readouterr().out)}
     assert "neg" not in rows
     assert rows["div.Tensor"]["skipped"] == {"saved": "the result is kept whichever gradient is asked for"}
+
+
+def test_parts_are_reported_together(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["add.Tensor", "mul.Tensor", "neg", "--property", "gradient", "--property", "undefined", "--jobs", "1"]
+    files = [tmp_path / f"{number}.json" for number in range(3)]
+    assert proofs([*words, "--json", str(files[2])]) == 0
+    for number in (1, 2):
+        assert proofs([*words, "--quiet", "--part", f"{number}/2", "--json", str(files[number - 1])]) == 0
+    assert [len(json.loads(file.read_text())["cells"]) for file in files] == [4, 2, 6]
+    capsys.readouterr()
+    merged = tmp_path / "merged.json"
+    assert proofs([*words, "--found", str(files[0]), "--found", str(files[1]), "--json", str(merged)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("3 operators: ")
+    mine, one = (
+        [{**cell, "seconds": 0} for cell in json.loads(file.read_text())["cells"]] for file in (merged, files[2])
+    )
+    assert mine == one
+
+
+def test_what_a_part_has_refuted_is_wrong_for_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cell = Cell("neg", "gradient", checked=2, reasons=["why"], seconds=0.5)
+    cell.failures.append(Failure(1, "T(3)", "float64", "it is not", "self", "a cause", 3))
+    assert Cell.from_json(json.loads(json.dumps(cell.as_json()))) == cell
+    convention = Cell("neg", "second", by_convention=True)
+    assert Cell.from_json(convention.as_json()) == convention
+    file = tmp_path / "found.json"
+    file.write_text(json.dumps({"seconds": 1.0, "cells": [cell.as_json()]}))
+    assert proofs(["neg", "--found", str(file)]) == 1
+    out, err = capsys.readouterr()
+    assert "1 refuted" in out
+    assert "neg(T(3)) in float64: gradient: it is not" in err
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "1", "a/b"])
+def test_a_part_that_there_is_not(part: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        proofs(["neg", "--part", part])
+    assert "a part is K/N" in capsys.readouterr().err
