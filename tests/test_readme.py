@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.documents import ROOT, Block, Command, blocks, commands, copy_tree, follow, run
+from support.documents import ROOT, Block, Command, blocks, commands, copy_tree, follow, matches, run
+from support.in_process import codegen
 
 PAGE = ROOT / "README.md"
 
@@ -50,6 +51,19 @@ def test_what_the_tour_calls_comes_with_both_commands() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     for extra in ("demo", "test"):
         assert any(requirement.startswith("pytest>") for requirement in extras[extra])
+
+
+def test_what_comes_out_for_other_frameworks_is_what_the_page_shows(tmp_path: Path) -> None:
+    page = list(blocks(PAGE))
+    entry, *shown = page[:4]
+    assert (entry.language, [each.language for each in shown]) == ("yaml", ["python"] * 3)
+    folder = tmp_path / "mylib"
+    assert codegen("init", "mylib", folder=tmp_path).returncode == 0
+    (folder / "native_functions.yaml").write_text(entry.text, encoding="utf-8")
+    (folder / "derivatives.yaml").write_text("[]\n", encoding="utf-8")
+    for target, block in zip(("torch", "jax", "rules"), shown, strict=True):
+        written = codegen("explain", "softsign", "--code", "--target", target, folder=tmp_path).stdout
+        assert matches(f"...{block.text.strip()}...", written), f"line {block.line}: {target} writes\n{written}"
 
 
 def test_the_versions_are_those_of_the_project() -> None:

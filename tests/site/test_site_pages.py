@@ -10,9 +10,13 @@ from xml.etree import ElementTree
 import pytest
 
 from support.documents import ROOT
+from tools.site.charts import with_bars
 from tools.site.checks import problems, read_page
+from tools.site.examples import is_drawn, values, with_graphs
 from tools.site.operators import Operators, Page, operator_pages
 from tools.site.sources import sections
+
+CHAIN_RULE = ROOT / "docs" / "from-the-chain-rule.md"
 
 
 @cache
@@ -110,6 +114,34 @@ def test_what_leads_nowhere_or_is_loaded_from_elsewhere_is_noticed(tmp_path: Pat
         "b.html: loads https://example.org/x.js",
         "far.css: loads from elsewhere",
     ]
+
+
+def test_examples_print_what_the_page_says() -> None:
+    shown = list(values(CHAIN_RULE.read_text(encoding="utf-8")))
+    assert len(shown) > 12
+    assert [each for each in shown if each.wanted != each.value] == []
+
+
+def test_graphs_follow_their_examples() -> None:
+    text = with_graphs(CHAIN_RULE.read_text(encoding="utf-8"))
+    graphs = re.findall(r'<figure class="graph">(.*?)</figure>', text, re.DOTALL)
+    assert len(graphs) > 6
+    for graph in graphs:
+        ElementTree.fromstring(graph)
+    assert "TanhBackward0" in graphs[0]
+    assert "<style>" not in text
+    assert 'class="failed"' in graphs[-1]
+    assert not is_drawn("```python\nprint(1)\n```\n")
+
+
+def test_ratios_become_bars() -> None:
+    table = "| work | here | there |\n|---|---|---|\n| `a`, `b` | 0.50, 3.00 (2) | 1.0 |\n| none | | |\n"
+    page = f"# Speed\n\n{table}\nText.\n"
+    chart = with_bars(page)
+    assert re.findall(r"width: ([\d.]+)%", chart) == ["33.3", "100.0"]
+    assert "<code>a</code>, <code>b</code>" in chart
+    assert chart.endswith("```\n\nText.\n")
+    assert with_bars("# Nothing\n") == "# Nothing\n"
 
 
 def test_the_parts_of_a_page_are_read() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import gradwright
 from codegen import pipeline
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.commands.proven import ledger
@@ -239,16 +240,20 @@ def _ways(operator: OperatorPlan) -> Iterator[str]:
     """How calls are written."""
     source, base = operator.source, operator.name.base
     module = source.python_module
+    short = base.removeprefix(f"{module}_")
     if module in SHORTENING_MODULES:
-        yield f"gradwright.{module}.{base.removeprefix(f'{module}_')}(...)"
-    elif module is None and "function" in source.variants:
+        yield f"gradwright.{module}.{short}(...)"
+    elif hasattr(gradwright.nn.functional, base):
+        yield f"gradwright.nn.functional.{base}(...)"
+    elif module is None and "function" in source.variants and hasattr(gradwright, base):
         yield f"gradwright.{base}(...)"
     else:
-        yield f"gradwright.ops.aten.{base}(...)"
+        yield f"gradwright.ops.{base}(...)"
     if "method" in source.variants:
         yield f"x.{base}(...)"
     if operator.python.inplace is not None:
-        yield f"x.{operator.python.inplace.base}(...)"
+        inplace = operator.python.inplace.base
+        yield f"x.{inplace}(...)" if hasattr(gradwright.Tensor, inplace) else f"gradwright.ops.{inplace}(x, ...)"
     if operator.python.out is not None:
         yield "out=..."
     yield from (str(use.text.value) for use in source.signs)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.site.charts import with_bars
+from tools.site.examples import is_drawn, with_graphs
 from tools.site.operators import operator_pages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,6 +17,8 @@ DOCS = ROOT / "docs"
 _HERE = Path(__file__).parent
 _INDEX = "README.md"  # of docs/, whose lists become the navigation
 _LISTED = re.compile(r"^- \[[^]]+\]\(([\w/-]+)\.md\)", re.MULTILINE)
+
+_PICTURE = re.compile(r"^!\[.*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,20 @@ def write_sources(target: Path) -> int:
 
 def _pages() -> Iterator[tuple[str, str]]:
     """The names of all pages below the folder, and their Markdown."""
-    yield "index.md", (_HERE / "index.md").read_text(encoding="utf-8") + _navigation()
+    yield "index.md", _beginning() + (_HERE / "index.md").read_text(encoding="utf-8") + _navigation()
     for page in sorted(DOCS.rglob("*.md")):
         name = page.relative_to(DOCS).as_posix()
         if name != _INDEX:
-            yield name, page.read_text(encoding="utf-8")
+            text = page.read_text(encoding="utf-8").replace("](README.md)", "](index.md)")
+            yield name, with_bars(with_graphs(text) if is_drawn(text) else text)
     yield "notation.md", (_HERE / "notation.md").read_text(encoding="utf-8")
     yield from operator_pages()
+
+
+def _beginning() -> str:
+    """The first part of the project's README.md, with links as they are from docs/."""
+    text = (ROOT / _INDEX).read_text(encoding="utf-8").partition("\n## ")[0]
+    return _PICTURE.sub("", text).replace("](docs/", "](")
 
 
 def sections() -> Iterator[Section]:

@@ -115,8 +115,8 @@ class Symbols:
         return subscript(identifier(self._result), number(str(index))) if own is None else _symbol(own)
 
     def legend(self) -> Sequence[tuple[str, str]]:
-        """What symbols stand for, as markup and text, where a symbol is not the name."""
-        rows = [(identifier(letter), name) for name, letter in self._short.items()]
+        """What symbols stand for, as markup and words, where a symbol is not the name."""
+        rows = [(identifier(letter), f"`{name}`") for name, letter in self._short.items()]
         if len(self._schema.returns) == 1:
             rows.append((identifier(self._result), "the result"))
         return rows

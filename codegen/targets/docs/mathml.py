@@ -93,10 +93,9 @@ def root(inside: Term) -> Term:
     return Term(element("msqrt", inside.markup))
 
 
-def accent(base: str, sign: str, stretched: bool = False) -> str:
-    """A sign above: a bar, or a dot; as wide as what stands below where it is `stretched`."""
-    mark = operator(sign, stretchy="true") if stretched else operator(sign)
-    return element("mover", base, mark, accent="true")
+def accent(base: str, sign: str, is_long: bool = False) -> str:
+    """A sign above: a bar, or a dot. Over a name of several letters few fonts draw a bar: a class lets style sheets."""
+    return element("mover", base, operator(sign), accent="true", **({"class": "long"} if is_long else {}))
 
 
 def application(function: str, arguments: Iterable[str]) -> Term:

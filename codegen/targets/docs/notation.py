@@ -410,7 +410,7 @@ GREEK = {
     "rho": "ρ", "sigma": "σ", "tau": "τ",
 }  # fmt: skip
 
-BAR, DOT = "¯", "˙"
+BAR, DOT = "‾", "˙"
 
 
 def is_long(symbol: str) -> bool:
