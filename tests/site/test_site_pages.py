@@ -14,7 +14,7 @@ from tools.site.charts import with_bars
 from tools.site.checks import problems, read_page
 from tools.site.examples import is_drawn, values, with_graphs
 from tools.site.operators import Operators, Page, operator_pages
-from tools.site.sources import sections
+from tools.site.sources import sections, with_titles
 
 CHAIN_RULE = ROOT / "docs" / "from-the-chain-rule.md"
 
@@ -97,6 +97,14 @@ def test_the_navigation_has_every_page_of_docs() -> None:
     assert listed == there
 
 
+def test_links_have_the_titles_of_pages() -> None:
+    page = (
+        "See [yaml.md](yaml.md), [speed](speed.md) and [docs/torch.md](../torch.md), listed in [README.md](README.md)."
+    )
+    wanted = "See [](yaml.md), [speed](speed.md) and [](../torch.md), listed in [the start page](index.md)."
+    assert with_titles(page) == wanted
+
+
 def test_what_leads_nowhere_or_is_loaded_from_elsewhere_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<h1 id="top">A</h1><a href="b.html#there">b</a><a href="#top">a</a><a href="https://example.org">far</a>',
@@ -142,6 +150,14 @@ def test_ratios_become_bars() -> None:
     assert "<code>a</code>, <code>b</code>" in chart
     assert chart.endswith("```\n\nText.\n")
     assert with_bars("# Nothing\n") == "# Nothing\n"
+
+
+def test_a_page_without_its_parts_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "speed.html").write_text("<h1>Time</h1><figure></figure>", encoding="utf-8")
+    assert list(problems(tmp_path)) == [
+        "speed.html: there is no heading 'Speed'",
+        "speed.html: there are 0 of <table>, and should be 3 or more",
+    ]
 
 
 def test_the_parts_of_a_page_are_read() -> None:

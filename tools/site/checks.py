@@ -1,4 +1,4 @@
-"""What is looked at in the finished site: links lead somewhere, and nothing is loaded from elsewhere.
+"""What is looked at in the finished site: links lead somewhere, pages have their parts, nothing comes from elsewhere.
 
 Sphinx checks the links that it makes of Markdown; those of pages that are written as HTML are checked here, like all
 others.
@@ -6,11 +6,26 @@ others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+# What a reader of some pages has to see: headings, and at least so many elements.
+PARTS: Mapping[str, tuple[Sequence[str], Mapping[str, int]]] = {
+    "index.html": (("Gradwright", "Ways in"), {"a": 30, "img": 1}),
+    "operators.html": (("Operators", "Linear algebra"), {"a": 900}),
+    "operators/tanh.html": (
+        ("tanh", "Call", "Value", "Derivative", "Kept for backward", "Proven"),
+        {"math": 3, "svg": 1},
+    ),
+    "operators/logaddexp.html": (("logaddexp", "Where PyTorch differs"), {"math": 2}),
+    "from-the-chain-rule.html": (("On paper", "When a gradient is not a number"), {"svg": 7}),
+    "speed.html": (("Speed",), {"figure": 1, "table": 3}),
+    "reports/messages.html": (("Messages",), {"h2": 60}),
+    "search.html": ((), {"noscript": 1}),
+}
 
 _LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "object": "data"}
 _FAR = ("http", "https")
@@ -64,10 +79,13 @@ def read_page(text: str) -> Read:
 
 
 def problems(site: Path) -> Iterator[str]:
-    """What is wrong with a finished site, a line for each: broken links, and what would be loaded from elsewhere."""
+    """What is wrong with a finished site, a line for each: broken links, missing parts, what would be loaded from
+    elsewhere.
+    """
     pages = {path.relative_to(site).as_posix(): read_page(path.read_text("utf-8")) for path in site.rglob("*.html")}
     for name, page in sorted(pages.items()):
         yield from (f"{name}: loads {address}" for address in page.loaded if urlsplit(address).scheme in _FAR)
+        yield from (f"{name}: {missing}" for missing in _missing(page, *PARTS.get(name, ((), {}))))
         for link in dict.fromkeys((*page.links, *page.loaded)):
             if not _leads_somewhere(site, name, link, pages):
                 yield f"{name}: {link} leads nowhere"
@@ -75,6 +93,14 @@ def problems(site: Path) -> Iterator[str]:
         text = path.read_text("utf-8")
         if "url(http" in text or "@import" in text:
             yield f"{path.relative_to(site).as_posix()}: loads from elsewhere"
+
+
+def _missing(page: Read, headings: Sequence[str], elements: Mapping[str, int]) -> Iterator[str]:
+    there = {heading for _, heading in page.headings}
+    yield from (f"there is no heading {heading!r}" for heading in headings if heading not in there)
+    for tag, count in elements.items():
+        if page.elements.get(tag, 0) < count:
+            yield f"there are {page.elements.get(tag, 0)} of <{tag}>, and should be {count} or more"
 
 
 def _leads_somewhere(site: Path, name: str, link: str, pages: Mapping[str, Read]) -> bool:

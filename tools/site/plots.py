@@ -22,7 +22,7 @@ from codegen.read.samples import parse_sample
 _MAKERS = ("T", "D")  # of Tensors of floats, in samples
 _POINTS = 241
 _RANGES = ((-5.0, 5.0), (-1.0, 1.0), (0.0, 5.0), (1.0, 6.0), (0.0, 1.0))
-_WIDTH, _HEIGHT, _MARGIN = 420.0, 220.0, 22.0
+_WIDTH, _HEIGHT, _MARGIN, _LEFT = 440.0, 220.0, 22.0, 46.0
 _LARGEST = 8.0  # of values that are shown, in size, where they go to infinity
 
 Place = Callable[[float, float], str]
@@ -134,7 +134,7 @@ def _drawing(call: str, curve: Curve) -> str:
     bottom, top = bottom - space, top + space
 
     def place(x: float, y: float) -> str:
-        across = _MARGIN + (x - low) / (high - low) * (_WIDTH - 2 * _MARGIN)
+        across = _LEFT + (x - low) / (high - low) * (_WIDTH - _LEFT - _MARGIN)
         down = _HEIGHT - _MARGIN - (y - bottom) / (top - bottom) * (_HEIGHT - 2 * _MARGIN)
         return f"{across:.1f} {down:.1f}"
 
@@ -149,10 +149,11 @@ def _drawing(call: str, curve: Curve) -> str:
             parts.append(f'<path class="{kind}" d="{path}"/>')
     below, right = f"{_HEIGHT - 6:.0f}", f"{_WIDTH - _MARGIN:.0f}"
     parts += [
-        f'<text x="{_MARGIN:.0f}" y="{below}">{low:g}</text>',
+        f'<text x="{_LEFT:.0f}" y="{below}">{low:g}</text>',
         f'<text x="{right}" y="{below}" text-anchor="end">{high:g}</text>',
-        f'<text x="2" y="{_MARGIN:.0f}">{top - space:.3g}</text>',
-        f'<text x="2" y="{_HEIGHT - _MARGIN:.0f}">{bottom + space:.3g}</text>',
+        f'<text x="{_LEFT - 6:.0f}" y="{place(0, top - space).split()[1]}" text-anchor="end">{top - space:.3g}</text>',
+        f'<text x="{_LEFT - 6:.0f}" y="{place(0, bottom + space).split()[1]}" text-anchor="end">{bottom + space:.3g}'
+        "</text>",
     ]
     about = f"{call} from {low:g} to {high:g}" + ("" if curve.slopes is None else ", and its derivative")
     legend = f'<span class="value"><code>{html.escape(call)}</code></span>'

@@ -18,6 +18,7 @@ _HERE = Path(__file__).parent
 _INDEX = "README.md"  # of docs/, whose lists become the navigation
 _LISTED = re.compile(r"^- \[[^]]+\]\(([\w/-]+)\.md\)", re.MULTILINE)
 
+_NAMED_AS_FILE = re.compile(r"\[(?:[\w.-]+/)*[\w-]+\.md\]\(([\w./-]+\.md)\)")
 _PICTURE = re.compile(r"^!\[.*\n", re.MULTILINE)
 
 
@@ -50,10 +51,15 @@ def _pages() -> Iterator[tuple[str, str]]:
     for page in sorted(DOCS.rglob("*.md")):
         name = page.relative_to(DOCS).as_posix()
         if name != _INDEX:
-            text = page.read_text(encoding="utf-8").replace("](README.md)", "](index.md)")
-            yield name, with_bars(with_graphs(text) if is_drawn(text) else text)
+            text = page.read_text(encoding="utf-8")
+            yield name, with_titles(with_bars(with_graphs(text) if is_drawn(text) else text))
     yield "notation.md", (_HERE / "notation.md").read_text(encoding="utf-8")
     yield from operator_pages()
+
+
+def with_titles(text: str) -> str:
+    """A page whose links to other pages, which are named as files, are named by the titles of these."""
+    return _NAMED_AS_FILE.sub(r"[](\1)", text.replace(f"[{_INDEX}]({_INDEX})", "[the start page](index.md)"))
 
 
 def _beginning() -> str:

@@ -31,6 +31,7 @@ from codegen.formula.typed import (
 from codegen.read.model import FormulaKind
 from codegen.schema.types import Argument, FunctionSchema
 from codegen.targets.docs.mathml import (
+    MINUS,
     Binding,
     Term,
     application,
@@ -42,6 +43,7 @@ from codegen.targets.docs.mathml import (
     identifier,
     infix,
     listed,
+    negative,
     number,
     operator,
     root,
@@ -55,15 +57,14 @@ from codegen.targets.docs.notation import (
     HELPERS,
     INFIX,
     INTRINSICS,
-    MINUS,
     ONE,
     OPERATORS,
     TRANSPOSED,
     TWO,
     Notation,
     conjugate_transposed,
-    negative,
     product,
+    total,
     with_bar,
     with_dot,
 )
@@ -239,8 +240,10 @@ class MathPrinter:
             return product(left, right)
         if tree.op == "/":
             return fraction(left, right)
+        if tree.op in ("+", "-"):
+            return total(left, right, "+" if tree.op == "+" else MINUS)
         sign, binding = INFIX[tree.op]
-        return infix(sign, left, right, binding, groups=tree.op in ("+", "&&", "||"))
+        return infix(sign, left, right, binding, groups=tree.op in ("&&", "||"))
 
     def _choice(self, tree: Conditional) -> Term:
         """Cases; those of the other side are further cases of the same brace."""

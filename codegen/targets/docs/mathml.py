@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
+MINUS = "−"  # noqa: RUF001
+
 
 class Binding(IntEnum):
     """How tightly a term holds together; what binds less tightly than its place wants stands in brackets."""
@@ -27,11 +29,12 @@ class Binding(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A part of a formula as markup."""
+    """A part of a formula as markup; `negates` is what stands behind its minus sign."""
 
     markup: str
     binding: Binding = Binding.ATOM
     is_number: bool = False
+    negates: Term | None = None
 
     def at(self, wanted: Binding) -> str:
         """The markup, in brackets where it binds less tightly than `wanted`."""
@@ -77,7 +80,17 @@ def listed(parts: Iterable[str]) -> str:
     return "".join(markup)
 
 
+def negative(term: Term) -> Term:
+    """A term with a minus sign; without it where it has one."""
+    if term.negates is not None:
+        return term.negates
+    return Term(row(operator(MINUS), term.at(Binding.PRODUCT)), Binding.SUM, negates=term)
+
+
 def fraction(above: Term, below: Term) -> Term:
+    """A fraction; a minus sign above goes before it."""
+    if above.negates is not None:
+        return negative(fraction(above.negates, below))
     return Term(element("mfrac", row(above.markup), row(below.markup)), Binding.PREFIX)
 
 

@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Mapping
 
 from codegen.targets.docs.mathml import (
+    MINUS,
     Binding,
     Term,
     accent,
@@ -19,6 +20,7 @@ from codegen.targets.docs.mathml import (
     fraction,
     identifier,
     infix,
+    negative,
     number,
     operator,
     power,
@@ -34,14 +36,16 @@ Arguments = Mapping[str, Term]
 Notation = Callable[[Arguments], Term | None]
 """How a call is written; None where these arguments have no notation."""
 
-MINUS = "−"
-
 ZERO, ONE, TWO = (Term(number(digit), is_number=True) for digit in "012")
 E = Term(element("mi", "e"))
 
 
 def product(*factors: Term) -> Term:
-    """A product: numbers come first, a factor of one is left out, and a factor times itself is a square."""
+    """A product: its sign and numbers come first, a factor of one is left out, a factor times itself is a square."""
+    signs = [factor for factor in factors if factor.negates is not None]
+    if signs:
+        without = product(*(factor if factor.negates is None else factor.negates for factor in factors))
+        return negative(without) if len(signs) % 2 else without
     ordered = sorted((factor for factor in factors if factor != ONE), key=lambda factor: not factor.is_number)
     squared: list[Term] = []
     for factor in ordered:
@@ -59,11 +63,10 @@ def product(*factors: Term) -> Term:
 
 
 def total(left: Term, right: Term, sign: str = "+") -> Term:
+    """A sum, or a difference; of what has a minus sign the other one."""
+    if right.negates is not None:
+        return total(left, right.negates, MINUS if sign == "+" else "+")
     return infix(sign, left, right, Binding.SUM, groups=sign == "+")
-
-
-def negative(term: Term) -> Term:
-    return Term(row(operator(MINUS), term.at(Binding.PRODUCT)), Binding.SUM)
 
 
 def bars(term: Term, sign: str = "|") -> Term:
@@ -386,8 +389,6 @@ INTRINSICS: Mapping[str, Notation] = {
 """By the names of what formulas ask of values."""
 
 INFIX: Mapping[str, tuple[str, Binding]] = {
-    "+": ("+", Binding.SUM),
-    "-": (MINUS, Binding.SUM),
     "==": ("=", Binding.RELATION),
     "!=": ("≠", Binding.RELATION),
     "<": ("<", Binding.RELATION),
@@ -403,7 +404,7 @@ INFIX: Mapping[str, tuple[str, Binding]] = {
     ">>": ("≫", Binding.PRODUCT),
     "%": ("mod", Binding.PRODUCT),
 }
-"""Signs of the arithmetic of numbers, but for products and quotients."""
+"""Signs of the arithmetic of numbers, but for sums, products and quotients."""
 
 GREEK = {
     "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "lambd": "λ", "mu": "μ",

@@ -15,8 +15,8 @@ from codegen.formula.typed import TypedExpr
 from codegen.paths import project_paths
 from codegen.plan.operator import OperatorPlan
 from codegen.targets.docs.mathematics import MathPrinter
-from codegen.targets.docs.mathml import Binding, Term, fraction, infix, number
-from codegen.targets.docs.notation import negative, power, product, total
+from codegen.targets.docs.mathml import Binding, Term, fraction, infix, negative, number
+from codegen.targets.docs.notation import power, product, total
 
 GOLDEN = Path(__file__).parent / "golden" / "mathematics.txt"
 # Operators and what is shown of them: the value, or the derivative by an argument, or the tangent of a result.
@@ -100,6 +100,11 @@ def text_of(term: Term) -> str:
         (product(X, Term(number("1"), is_number=True)), "x"),
         (negative(total(X, Y)), "−(x+y)"),  # noqa: RUF001
         (negative(product(X, Y)), "−x⋅y"),  # noqa: RUF001
+        (product(negative(X), Y), "−x⋅y"),  # noqa: RUF001
+        (product(negative(X), negative(X)), "x2"),
+        (total(X, negative(Y)), "x−y"),  # noqa: RUF001
+        (total(X, negative(total(X, Y))), "x−(x+y)"),  # noqa: RUF001
+        (fraction(negative(X), Y), "−xy"),  # noqa: RUF001
         (power(negative(X), "<mn>2</mn>"), "(−x)2"),  # noqa: RUF001
         (power(power(X, "<mn>2</mn>"), "<mn>3</mn>"), "(x2)3"),
         (fraction(total(X, Y), X), "x+yx"),
