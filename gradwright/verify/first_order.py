@@ -59,6 +59,30 @@ def gradient(point: Point, with_kinks: bool = True) -> None:
                 _wrong(point, place, cotangents, index, part, float(slope.value))
     if undecided > checked:
         raise Undecided("finite differences do not settle")
+    for place in range(len(point.inputs)):
+        _compare_digits(point, place, found[place], cotangents)
+
+
+def _compare_digits(point: Point, place: int, found: Array, cotangents: list[Tensor]) -> None:
+    """Compare a gradient with differences along itself, where no part of their sum makes up for another.
+
+    Differences of single elements are small beside their rounding; this one is as large as it can be.
+    """
+    largest = float(np.abs(found).max(initial=0.0))
+    if not 0 < largest < np.inf:
+        return
+    way = found / largest
+
+    def along(step: float) -> tuple[float, float]:
+        terms = weighted(point, place, ..., step * way, cotangents)
+        return float(terms.sum()), float(np.abs(terms).sum())
+
+    slope = numerical.to_the_last_digits(along, _LEAST / 20)
+    have = float(np.sum(np.abs(found) ** 2)) / largest
+    if slope is not None and abs(have - slope[0]) > 20 * slope[1] + _LEAST * abs(slope[0]):
+        name = point.names()[place]
+        one, other = next(pair for pair in _written(have, slope[0]) if pair[0] != pair[1])
+        raise Refuted(f"gradient of '{name}' is wrong in its last digits: along itself {one} instead of {other}", name)
 
 
 def gradient_along(point: Point) -> None:
@@ -132,8 +156,8 @@ def _is_smooth(point: Point, place: int, index: tuple[int, ...], unit: complex, 
     return bool(one.settled and other.settled and abs(one.value - other.value) <= 1e-4 * (1 + abs(one.value)))
 
 
-def weighted(point: Point, place: int, index: tuple[int, ...], change: complex, cotangents: list[Tensor]) -> Array:
-    """The terms of the inner product of the results with `cotangents`, with one element of an input changed."""
+def weighted(point: Point, place: int, index: Any, change: complex | Array, cotangents: list[Tensor]) -> Array:
+    """The terms of the inner product of the results with `cotangents`, with elements of an input changed."""
     moved = [tensor._array for tensor in point.inputs]
     moved[place] = moved[place].copy()
     moved[place][index] += change

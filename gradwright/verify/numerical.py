@@ -30,6 +30,9 @@ _SETTLED = 1e-8
 _USELESS = 1e-3
 # So much over long steps, where what oscillates has small slopes, and by chance the same ones.
 _SURE = 1e-7
+# Steps for one number to the last digits, the longest first, and how often each is halved: little of such a difference
+# is rounding, and what the halves leave of the error is of the tenth power of the step.
+_LONG_STEPS, _HALVES = (1.0, 2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8), 5
 # Differences to one side are not used for more than this.
 _ROUGH = 1e-5
 
@@ -56,6 +59,42 @@ def derivative(function: Along, size: float = 1.0) -> Estimate:
     """
     with np.errstate(all="ignore"):
         return _best([(_central(function, step, size) for step in steps) for steps in _phases(size)], _SETTLED)
+
+
+def to_the_last_digits(function: Callable[[float], tuple[float, float]], enough: float) -> tuple[float, float] | None:
+    """The derivative at 0 of a function of one number, and its bound; None where it is not known as well as is wanted.
+
+    Args:
+        function: gives a number, and the sum of the sizes of what it is the sum of. What it raises counts as NaN.
+        enough: the largest bound that is wanted, as a part of the derivative.
+    """
+    with np.errstate(all="ignore"):
+        for step in _LONG_STEPS:
+            value, error = _romberg(function, step)
+            if error <= enough * abs(value):
+                return value, error
+    return None
+
+
+def _romberg(function: Callable[[float], tuple[float, float]], step: float) -> tuple[float, float]:
+    """Central differences of a step and its halves, extrapolated to the step 0, and a bound of the error."""
+    row: list[float] = []
+    size = 0.0
+    for level in range(_HALVES):
+        length = step / 2**level
+        try:
+            (ahead, one), (behind, other) = function(length), function(-length)
+        except (RuntimeError, ValueError, ArithmeticError, np.linalg.LinAlgError):
+            return math.nan, math.nan
+        size = max(size, one, other)
+        made = [(ahead - behind) / (2 * length)]
+        for power, before in enumerate(row, 1):
+            made.append((4**power * made[-1] - before) / (4**power - 1))
+        if len(row) > 1 and not abs(made[1] - row[1]) <= _ROUGH * abs(made[1]):
+            return math.nan, math.nan  # a kink or a pole is near: shorter ones are better
+        best, row = (row[-1] if row else math.nan), made
+    rounding = 16 * _EPS * (2 * size + 1) / (step / 2 ** (_HALVES - 1))
+    return row[-1], abs(row[-1] - best) + rounding
 
 
 def one_sided(function: Along, side: int, size: float = 1.0) -> Estimate:

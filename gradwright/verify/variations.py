@@ -17,9 +17,10 @@ from runtime.call.binding import Parameter
 
 _TENSORS = frozenset("TDPIBV")  # makers whose arguments are sizes
 _MOST_DIMS = 4
+_SAMPLED = (-2.0, 2.0)  # the range of samples that name none: who names this one says nothing about a domain
 _REDUCTION = "reduction"  # an int that is a word, by which shapes of other arguments go
 # Ranges of values for Tensors whose sample names none: beyond the usual one, of one sign, large, small.
-USUAL_RANGES = ((-9.0, 9.0), (-800.0, 800.0), (5.0, 20.0), (-20.0, -5.0))
+USUAL_RANGES = ((-9.0, 9.0), (-1600.0, 1600.0), (5.0, 20.0), (-20.0, -5.0))
 ALL_RANGES = (
     *USUAL_RANGES, (-1e-30, 1e-30), (-1e30, 1e30), (-1e-6, 1e-6), (1e3, 1e6), (-1e6, -1e3), (1e8, 1e12), (0.9, 1.1),
     (-0.1, 0.1), (1e-12, 1e-3),
@@ -322,12 +323,16 @@ def _values(call: _Call, ranges: Sequence[tuple[float, float]]) -> Iterator[str]
 def _is_free(node: ast.Call) -> bool:
     """Whether a maker of random numbers is told nothing about their range."""
     assert isinstance(node.func, ast.Name)
-    return node.func.id in "TD" and not {"low", "high", "dtype", "rank"} & {each.arg for each in node.keywords}
+    ranges = {each.arg: _value(each.value) for each in node.keywords if each.arg in ("low", "high")}
+    names_none = not ranges or (ranges.get("low"), ranges.get("high")) == _SAMPLED
+    return node.func.id in "TD" and names_none and not {"dtype", "rank"} & {each.arg for each in node.keywords}
 
 
 def _in_range(node: ast.Call, low: float, high: float) -> ast.Call:
-    keywords = [*node.keywords, ast.keyword("low", _literal(low)), ast.keyword("high", _literal(high))]
-    return ast.Call(node.func, node.args, keywords)
+    kept = [each for each in node.keywords if each.arg not in ("low", "high")]
+    return ast.Call(
+        node.func, node.args, [*kept, ast.keyword("low", _literal(low)), ast.keyword("high", _literal(high))]
+    )
 
 
 def _shape(node: ast.Call) -> list[int]:

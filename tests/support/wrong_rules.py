@@ -132,6 +132,8 @@ RULES = (
     Rule("norm_not_divided", "Tensor self", "np.sqrt((self * self).sum())", ("self: grad * self",), dtypes="floating"),
     Rule("off_in_the_ninth_digit", "Tensor self", "np.exp(self)", ("self: grad * result * 1.000000002",),
          dtypes="floating"),
+    Rule("off_in_the_ninth_digit_of_a_small_slope", "Tensor self", "self / 60", ("self: grad / 60 * 1.000000001",),
+         dtypes="floating"),
     Rule("wide_gradient", "Tensor self", "self * 2", ("self: doubled_in_double(grad)",), dtypes="floating",
          helper="def doubled_in_double(grad: Tensor) -> Tensor:\n    return grad.double() * 2"),
     Rule("second_wrong_at_zero", "Tensor self", "self ** 2", ("self: slope_of_square(grad, self)",), dtypes="floating",

@@ -19,8 +19,9 @@ from pathlib import Path
 from codegen.extension import SWITCH
 from codegen.module_names import GENERATED
 from codegen.ranks import ranks
-from gradwright.verify.mutation.changes import Change
-from gradwright.verify.mutation.subjects import Subject, altered, subjects
+from gradwright.verify.mutation import faults
+from gradwright.verify.mutation.changes import FAULTS, Change
+from gradwright.verify.mutation.subjects import KernelSubject, Subject, subjects
 from gradwright.verify.printing import progress
 from gradwright.verify.proving import prove
 from gradwright.verify.running import chosen, operators_of, part_of, processors
@@ -30,24 +31,35 @@ from runtime import native
 # What a wrong formula shows in; the rest is about kernels and variants.
 LOOKED_AT = (
     "gradient", "gradient_complex", "boundary", "forward", "forward_complex", "second", "second_complex", "modes",
-    "linear", "complex_step", "undefined", "needed", "dtypes", "transposed", "empty", "layouts", "batching",
+    "linear", "complex_step", "undefined", "needed", "dtypes", "transposed", "empty", "layouts", "batching", "beyond",
 )  # fmt: skip
+# What a wrong kernel shows in, whose derivatives are looked at by their values.
+OF_KERNELS = ("returns", "gradient", "forward", "inputs", "beyond")
 LEAST = 0.98
 
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A mistake, and the property that it was found by: None where it was not."""
+    """A mistake, and the property that it was found by: None where it was not.
+
+    Not reached is one that no call shows, of the samples and of those that are made of them.
+    """
 
     subject: str
     change: str
     kind: str
     killed_by: str | None
+    is_reached: bool = True
 
     @property
     def name(self) -> str:
         """What patterns of known survivors are compared with."""
         return f"{self.subject}: {self.change}"
+
+    @property
+    def outcome(self) -> str:
+        """A word for what has become of it."""
+        return self.killed_by or ("SURVIVED" if self.is_reached else "NOT REACHED")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -86,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if parts is None:
         return 0  # the first process says what all have found
     order = {subject.name: number for number, subject in enumerate(every)}
-    found = sorted((each for part in parts for each in part), key=lambda each: order[each.subject])
+    tried = sorted((each for part in parts for each in part), key=lambda each: order[each.subject])
+    found = [each for each in tried if each.is_reached]
     alive = [each for each in found if each.killed_by is None]
     survived = [each for each in alive if not any(pattern.match(each.name) for pattern in equivalent)]
     unknown = [each for each in survived if not any(pattern.match(each.name) for pattern in missed)]
@@ -102,6 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(
         f"{len(every)} functions, {len(found)} mistakes: {len(found) - len(alive)} found, "
         f"{len(alive) - len(survived)} make no difference, {len(survived)} survived: {rate:.2%} in {seconds:.0f} s"
+        + f"; {len(tried) - len(found)} more are reached by no call"
     )
     is_whole = arguments.part == "1/1" and not arguments.operators
     return 1 if unknown or (is_whole and rate < LEAST) else 0
@@ -117,7 +131,7 @@ def _listed(file: Path | None) -> tuple[list[re.Pattern[str]], list[re.Pattern[s
     return equivalent, missed
 
 
-def _run(package: str, every: Sequence[Subject], jobs: int, shown: bool) -> list[Mutant]:
+def _run(package: str, every: Sequence[Subject | KernelSubject], jobs: int, shown: bool) -> list[Mutant]:
     if jobs == 1 or len(every) < 2:
         return [mutant for subject in every for mutant in mutants(package, subject)]
     _shared.update({subject.name: subject for subject in every})
@@ -131,11 +145,11 @@ def _run(package: str, every: Sequence[Subject], jobs: int, shown: bool) -> list
             found += part
             report(number, sum(each.killed_by is None for each in found))
             for each in part if shown else ():
-                print(f"{each.killed_by or 'SURVIVED'}\t{each.name}", flush=True)
+                print(f"{each.outcome}\t{each.name}", flush=True)
     return found
 
 
-_shared: dict[str, Subject] = {}  # functions are not sent to other processes, they are there
+_shared: dict[str, Subject | KernelSubject] = {}  # functions are not sent to other processes, they are there
 
 
 def _mutants(task: tuple[str, str]) -> list[Mutant]:
@@ -143,27 +157,28 @@ def _mutants(task: tuple[str, str]) -> list[Mutant]:
     return mutants(package, _shared[name])
 
 
-def mutants(package: str, subject: Subject) -> list[Mutant]:
+def mutants(package: str, subject: Subject | KernelSubject) -> list[Mutant]:
     """Each mistake of a function, and what it was found by."""
     operators = operators_of(package)
-    original = subject.function.__code__
     found = []
-    properties = [BY_NAME[name] for name in LOOKED_AT]
+    looked_at = OF_KERNELS if isinstance(subject, KernelSubject) else LOOKED_AT
+    properties = [BY_NAME[name] for name in looked_at]
     for name, change in numbered(subject.changes()):
         killed_by = None
-        try:
-            code = altered(change, subject.function)
-            subject.function.__code__ = code
+        faults.start()
+        with subject.with_mistake(change), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             for operator in subject.operators:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    cells = prove(operators[operator], properties, until_wrong=True)
+                cells = prove(operators[operator], properties, until_wrong=True)
                 if cells[-1].failures:
                     killed_by = cells[-1].name
                     break
-        finally:
-            subject.function.__code__ = original
-        found.append(Mutant(subject.name, name, change.kind, killed_by))
+        is_reached = (
+            killed_by is not None
+            or not (FAULTS in change.after or isinstance(subject, KernelSubject))
+            or faults.is_reached()
+        )
+        found.append(Mutant(subject.name, name, change.kind, killed_by, is_reached))
     return found
 
 

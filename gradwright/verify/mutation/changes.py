@@ -33,6 +33,7 @@ _LIKE = frozenset((
     "zeros_like", "ones_like", "empty_like", "full_like", "len", "isinstance", "shapes_of", "expand_as", "view_as",
     "reshape_as",
 ))  # fmt: skip
+FAULTS = "faults"  # the name of that module in altered code
 _DIMS = frozenset(("dim", "dims", "dim0", "dim1", "axis"))
 
 
@@ -75,6 +76,47 @@ def changes(
                 continue
             if ast.dump(made) != ast.dump(node) and not (kind == "detached" and id(node) in compared):
                 yield Change(kind, node.lineno, ast.unparse(node), ast.unparse(made), _with(function, node, made))
+
+
+def faulty(function: ast.FunctionDef, tensors: frozenset[str], values: frozenset[str]) -> Iterator[Change]:
+    """The formulas of a Node with each mistake that shows for some numbers, some arguments or some dtypes alone.
+
+    Args:
+        function: its tree, which stays as it is.
+        tensors: its variables that are Tensors.
+        values: its variables that are numbers, flags, words and lists of them.
+    """
+    compared = {id(each) for each in _compared(function)}
+    asked = {id(each) for each in asked_for(function, lambda call: ())}
+    for statement in ast.walk(function):
+        if not (isinstance(statement, ast.Assign) and _is_gradient(statement.targets[0])):
+            continue
+        whole = statement.value
+        if isinstance(whole, ast.Constant):
+            continue
+        made = [("width", _fault("wide", whole)), ("digits", _fault("off", whole))]
+        for name in sorted(tensors):
+            other = ast.Name(name, ast.Load())
+            made += [("range", _fault("off_far", whole, other)), ("overflow", _fault("overflowing", whole, other))]
+        if len([name for name in tensors if name in ast.unparse(whole)]) > 1:
+            made.append(("broadcast", _fault("summed", whole)))
+        for kind, fault in made:
+            yield Change(kind, whole.lineno, ast.unparse(whole), ast.unparse(fault), _with(function, whole, fault))
+        for node in ast.walk(whole):
+            if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)) or id(node) in asked:
+                continue
+            made = []
+            if node.id in tensors and id(node) not in compared:
+                made.append(("second at zero", _fault("constant_at_zero", node)))
+            elif node.id in values:
+                made.append(("one value", _fault("first", node, ast.Constant(node.id))))
+                made.append(("order", _fault("in_order", node)))
+            for kind, fault in made:
+                yield Change(kind, node.lineno, node.id, ast.unparse(fault), _with(function, node, fault))
+
+
+def _fault(name: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name(FAULTS, ast.Load()), name, ast.Load()), list(args), [])
 
 
 def _of_complex(function: ast.FunctionDef) -> Iterator[ast.AST]:

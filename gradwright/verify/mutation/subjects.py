@@ -1,4 +1,4 @@
-"""What is altered: the formulas of generated Nodes and tangents, and helpers, each with the operators that show it."""
+"""What is altered: formulas of generated Nodes and tangents, helpers and kernels, each with operators that show it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from codegen.dispatch_keys import CPU
 from codegen.module_names import RUNTIME
 from gradwright.testing import operator_of
-from gradwright.verify.mutation.changes import Change, asked_for, changes
+from gradwright.verify.mutation import faults
+from gradwright.verify.mutation.changes import FAULTS, Change, asked_for, changes, faulty
+from runtime.call.dispatch import Operator
 from runtime.load.operator_info import OperatorInfo
 
 _OPERATORS = 6  # of a helper that many use, so many show a mistake
@@ -32,21 +36,85 @@ class Subject:
     is_node: bool
     is_complex: bool  # whether one of the operators takes complex numbers: elsewhere conjugates are what they are of
 
+    @contextmanager
+    def with_mistake(self, change: Change) -> Iterator[None]:
+        """Let one of its mistakes run."""
+        names, original = self.function.__globals__, self.function.__code__
+        names[FAULTS] = faults
+        self.function.__code__ = altered(change, self.function)
+        try:
+            yield
+        finally:
+            self.function.__code__ = original
+            del names[FAULTS]
+
     def changes(self) -> Iterator[Change]:
         """Its mistakes, each as a whole function."""
         tree = _tree(self.function)
         asks = functools.partial(_asks, self.function)
         yield from changes(tree, self._tensors(tree), self.is_node, self.is_complex, asks)
+        if self.is_node:
+            names = _kept(tree)
+            tensors = frozenset(name for name in names if f"{name}._writes" in ast.unparse(tree)) | self._tensors(tree)
+            yield from faulty(tree, tensors, names - tensors)
 
     def _tensors(self, tree: ast.FunctionDef) -> frozenset[str]:
         if self.is_node:
-            kept = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
-            names = {n.id for each in kept for t in each.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
             text = ast.unparse(tree)
-            return frozenset(n for n in names if f"{n}._array" in text or re.search(rf"{n} = unpack_result", text))
+            return frozenset(
+                n for n in _kept(tree) if f"{n}._array" in text or re.search(rf"{n} = unpack_result", text)
+            )
         if self.function.__module__.startswith(f"{RUNTIME}."):
             return frozenset(a.arg for a in tree.args.args if a.annotation and ast.unparse(a.annotation) == "Tensor")
         return frozenset(a.arg for a in tree.args.args if a.arg.endswith("_t"))
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSubject:
+    """The kernel of an operator on arrays, whose results could be in another dtype or in memory of an argument."""
+
+    operator: str
+    call: Operator
+
+    @property
+    def name(self) -> str:
+        return f"{self.operator} kernel"
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        return (self.operator,)
+
+    def changes(self) -> Iterator[Change]:
+        """Its mistakes: of which kind, and a word for each."""
+        tree = ast.parse("def kernel(): pass").body[0]
+        assert isinstance(tree, ast.FunctionDef)
+        for kind, mistake in _OF_KERNELS:
+            yield Change(kind, 1, "results", mistake, tree)
+
+    @contextmanager
+    def with_mistake(self, change: Change) -> Iterator[None]:
+        """Let one of its mistakes run."""
+        kernel = self.call.loaded_kernel(CPU)
+        assert kernel is not None
+        self.call.built_in[CPU] = _MISTAKES_OF_KERNELS[change.after](kernel)
+        try:
+            yield
+        finally:
+            self.call.built_in[CPU] = kernel
+
+
+_MISTAKES_OF_KERNELS: Mapping[str, Callable[[Any], Any]] = {
+    "results in twice the width": faults.wide_kernel,
+    "an argument": functools.partial(faults.kernel_that_hands_back, where_equal=False),
+    "an argument that equals them": functools.partial(faults.kernel_that_hands_back, where_equal=True),
+}
+_OF_KERNELS = tuple(zip(("width", "memory", "memory"), _MISTAKES_OF_KERNELS, strict=True))
+
+
+def _kept(tree: ast.FunctionDef) -> frozenset[str]:
+    """The variables of a function."""
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    return frozenset(n.id for each in made for t in each.targets for n in ast.walk(t) if isinstance(n, ast.Name))
 
 
 def altered(change: Change, function: FunctionType) -> Any:
@@ -65,9 +133,9 @@ def _tree(function: FunctionType) -> ast.FunctionDef:
     return tree
 
 
-def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> list[Subject]:
-    """The formulas of some operators, and the helpers that only these or others use."""
-    found = []
+def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> list[Subject | KernelSubject]:
+    """The formulas and kernels of some operators, and the helpers that only these or others use."""
+    found: list[Subject | KernelSubject] = []
     users: dict[FunctionType, list[str]] = {}
     callers: dict[str, list[str]] = {}  # of operators in formulas: theirs are run by second derivatives
     by_function = {info.function: name for name, info in operators.items()}
@@ -83,6 +151,9 @@ def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> li
             for helper in _reached(function):
                 if name not in users.setdefault(helper, []):
                     users[helper].append(name)
+        operator = operator_of(info)
+        if name in wanted and "float" in info.dtypes and _has_results_of_its_own(operator):
+            found.append(KernelSubject(name, operator))
     for helper, names in users.items():
         if set(names) & set(wanted):
             of_complex = any("complex" in operators[name].dtypes for name in names)
@@ -91,6 +162,17 @@ def subjects(operators: Mapping[str, OperatorInfo], wanted: Sequence[str]) -> li
             shown = (*shown, *dict.fromkeys(further))[:_OPERATORS]
             found.append(Subject(f"{helper.__module__}.{helper.__name__}", helper, shown, False, of_complex))
     return found
+
+
+def _has_results_of_its_own(operator: Any) -> bool:
+    """Whether an operator has a kernel on arrays whose results are new ones."""
+    return (
+        isinstance(operator, Operator)
+        and operator.loaded_kernel(CPU) is not None
+        and operator.given_back is None
+        and operator.view is None
+        and not operator.targets
+    )
 
 
 def _spread(names: Sequence[str]) -> tuple[str, ...]:

@@ -53,6 +53,36 @@ def test_numbers_of_the_usual_size_are_known_to_the_last_digits() -> None:
     assert found.error[1] < 1e-12  # what does not change has no rounding
 
 
+@pytest.mark.parametrize("x", [0.02, 0.31, 1.7, 9.3])
+@pytest.mark.parametrize("name", ["sin", "square", "log", "arctan", "exp"])
+def test_along_a_gradient_the_last_digits_are_known(name: str, x: float) -> None:
+    function, slope = FUNCTIONS[name]
+
+    def with_size(step: float) -> tuple[float, float]:
+        value = float(function(x + step))
+        return value, abs(value)
+
+    found = numerical.to_the_last_digits(with_size, 1e-9)
+    if name != "log" or x > 0.1:  # near a pole nothing is said
+        assert found is not None
+    if found is not None:
+        assert abs(found[0] - slope(x)) <= 20 * found[1] <= 2e-8 * abs(slope(x))
+        assert abs(found[0] - slope(x)) <= 3e-10 * abs(slope(x))
+
+
+@pytest.mark.parametrize("near", [1e-9, 1e-4, 1e-3, 0.01, 0.2, 0.9])
+def test_beside_a_kink_digits_are_right_or_unknown(near: float) -> None:
+    found = numerical.to_the_last_digits(lambda step: (max(step, -near) + 1, 1.0), 1e-9)
+    assert found is None or abs(found[0] - 1) < 1e-9
+
+
+def test_digits_of_what_is_refused_are_unknown() -> None:
+    def refusing(step: float) -> tuple[float, float]:
+        raise ValueError("not defined")
+
+    assert numerical.to_the_last_digits(refusing, 1e-9) is None
+
+
 def test_to_one_side() -> None:
     for side in (1, -1):
         found = numerical.one_sided(lambda step: np.asarray(abs(step)), side)

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from gradwright import complex64, float64, tensor
+from gradwright.verify.mutation import faults
 from gradwright.verify.mutation.__main__ import numbered
-from gradwright.verify.mutation.changes import changes
+from gradwright.verify.mutation.changes import changes, faulty
 from support.documents import ROOT
 
 KNOWN = Path(__file__).with_name("equivalent.json")
@@ -79,6 +81,69 @@ def test_what_conjugates_does_nothing_to_real_numbers() -> None:
     assert kinds == [["conj", "detached", "conj", "detached"], ["detached"]]
 
 
+NODE = """
+def apply(self, grad_0):
+    other = self._other
+    alpha = self._alpha
+    if self._self_edge is not None:
+        self_gradient = times(grad_0, other, alpha)
+    return (self_gradient,)
+"""
+
+
+def test_mistakes_that_show_for_some_numbers_alone() -> None:
+    (tree,) = ast.parse(NODE).body
+    assert isinstance(tree, ast.FunctionDef)
+    made = {(each.kind, each.before, each.after) for each in faulty(tree, frozenset(("other",)), frozenset(("alpha",)))}
+    whole = "times(grad_0, other, alpha)"
+    assert made == {
+        ("width", whole, f"faults.wide({whole})"),
+        ("digits", whole, f"faults.off({whole})"),
+        ("range", whole, f"faults.off_far({whole}, other)"),
+        ("overflow", whole, f"faults.overflowing({whole}, other)"),
+        ("second at zero", "other", "faults.constant_at_zero(other)"),
+        ("one value", "alpha", "faults.first(alpha, 'alpha')"),
+        ("order", "alpha", "faults.in_order(alpha)"),
+    }
+
+
+def test_a_mistake_knows_whether_it_was_reached() -> None:
+    near, far = tensor([1.0, 2.0], dtype=float64), tensor([1.0, -3.0], dtype=float64)
+    for change, value, others in (
+        (faults.off, near, ()),
+        (faults.off_far, near, (far,)),
+        (faults.overflowing, near, (far * 1000 * -1,)),
+        (faults.summed, near, ()),
+        (faults.wide, near.float(), ()),
+        (faults.wide, near.to(dtype=complex64), ()),
+        (faults.constant_at_zero, (near - 1).requires_grad_(), ()),
+        (faults.in_order, [2, 0], ()),
+    ):
+        faults.start()
+        change(value, *others)  # type: ignore[operator]
+        assert faults.is_reached(), change
+    for change, value, others in (
+        (faults.off, near * 0, ()),
+        (faults.off_far, near, (near,)),
+        (faults.off_far, near, (far[:1],)),
+        (faults.overflowing, near, (far,)),
+        (faults.wide, near, ()),
+        (faults.constant_at_zero, near, ()),
+        (faults.in_order, [0, 2], ()),
+    ):
+        faults.start()
+        change(value, *others)  # type: ignore[operator]
+        assert not faults.is_reached(), change
+
+
+def test_a_value_stays_what_it_was_first() -> None:
+    faults.start()
+    assert [faults.first(each, "alpha") for each in (2.0, 2.0, True)] == [2.0, 2.0, True]
+    assert not faults.is_reached()
+    assert faults.first(3.5, "alpha") == 2.0
+    assert faults.is_reached()
+
+
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "gradwright.verify.mutation", "--known", str(KNOWN), *arguments]
     return subprocess.run(
@@ -99,6 +164,14 @@ def test_what_is_found_is_counted() -> None:
     assert re.search(
         r"^\d+ functions, (\d+) mistakes: \1 found, 0 make no difference, 0 survived: 100", finished.stdout, re.M
     )
+
+
+def test_kernels_are_altered_too() -> None:
+    finished = run("softplus", "--jobs", "1", "--every")
+    assert finished.returncode == 0, finished.stdout
+    assert "memory\t2 of 2" in finished.stdout
+    assert "width\t2 of 2" in finished.stdout
+    assert "one value\t2 of 2" in finished.stdout
 
 
 def test_what_is_altered_is_what_runs() -> None:

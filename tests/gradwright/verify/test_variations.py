@@ -29,8 +29,9 @@ def made_of(name: str, text: str, kind: str | None = None) -> list[str]:
         ),
         ("addmv", "T(3), T(3, 4), T(4)", "broadcast", set()),
         ("addmm", "T(3, 1), T(3, 4), T(4, 5)", "size", {"T(1, 1), T(1, 4), T(4, 5)", "T(3, 1), T(3, 0), T(0, 5)"}),
-        ("sin", "T(3)", "values", {"T(3, low=-800.0, high=800.0)", "T(3, low=-9.0, high=9.0)"}),
+        ("sin", "T(3)", "values", {"T(3, low=-1600.0, high=1600.0)", "T(3, low=-9.0, high=9.0)"}),
         ("log", "T(3, low=0.5, high=2)", "values", set()),
+        ("sin", "T(3, low=-2.0, high=2.0)", "values", {"T(3, low=-9.0, high=9.0)"}),
         ("celu", "T(3), 0.5", "number", {"T(3), 1.1", "T(3), -0.5"}),
         ("lerp.Tensor", "T(3), T(3), C([0.5, 1.0])", "elements", {"T(3), T(3), C([0.85, 1.7])"}),
     ],
@@ -46,6 +47,10 @@ def test_words_are_those_of_other_samples() -> None:
 
 def test_numbers_that_may_be_tolerances_keep_their_sign() -> None:
     assert not any("-" in each for each in made_of("native_layer_norm", "T(3, 4), [4], None, None, 0.1", "number"))
+
+
+def test_a_range_that_is_named_is_kept() -> None:
+    assert not made_of("log", "T(3, low=0.5, high=2)", "values")
 
 
 def test_each_is_another_call_and_comes_once() -> None:
