@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,20 @@ def _as_beside(point: Point, inputs: Sequence[Tensor], ways: Sequence[Tensor], c
             f"{values[0][place]:.6g} and {values[1][place]:.6g}",
             name,
         )
+
+
+def at_special_values(point: Point) -> Iterator[Array]:
+    """The second derivatives along a direction at each of the special values, where there are any.
+
+    Of a point that is new they are the same ones each time.
+    """
+    for inputs in special(point):
+        try:
+            outs = point.function(*inputs)
+            ways = point.like(inputs)
+            yield _second_along(point, inputs, ways, point.like(outs))
+        except (RuntimeError, MissingDerivativeError):
+            continue
 
 
 def _second_along(

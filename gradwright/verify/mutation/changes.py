@@ -33,6 +33,7 @@ _LIKE = frozenset((
     "zeros_like", "ones_like", "empty_like", "full_like", "len", "isinstance", "shapes_of", "expand_as", "view_as",
     "reshape_as",
 ))  # fmt: skip
+AT_ZERO = "second at zero"  # a kind: of second derivatives at zeros alone
 FAULTS = "faults"  # the name of that module in altered code
 _DIMS = frozenset(("dim", "dims", "dim0", "dim1", "axis"))
 
@@ -107,7 +108,7 @@ def faulty(function: ast.FunctionDef, tensors: frozenset[str], values: frozenset
                 continue
             made = []
             if node.id in tensors and id(node) not in compared:
-                made.append(("second at zero", _fault("constant_at_zero", node)))
+                made.append((AT_ZERO, _fault("constant_at_zero", node)))
             elif node.id in values:
                 made.append(("one value", _fault("first", node, ast.Constant(node.id))))
                 made.append(("order", _fault("in_order", node)))
