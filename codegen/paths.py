@@ -12,7 +12,7 @@ from codegen.extension import source_folders
 from codegen.inputs import REPORTS, SAMPLES, data_folder, shown_path
 from codegen.module_names import PREFIX, PUBLIC_PACKAGE
 from codegen.pytorch_files import PytorchFiles
-from codegen.words import BUILT_IN_NAMESPACE, FRAMEWORKS, RULES
+from codegen.words import BUILT_IN_NAMESPACE, CUDA, FRAMEWORKS, RULES
 
 PYTORCH_HELPERS = "pytorch_helpers.yaml"
 # What a file with declarations in C++ is called.
@@ -95,13 +95,13 @@ class Paths:
         """The same with the output folder of one target.
 
         Python's is the package; the others lie below it, those of a package on its own where things are built; rules
-        are imported, and so lie below it in any case. The operators of a framework are a part of the package that can
-        be imported without Gradwright: `mylib.torch`, beside its YAML.
+        and kernels in CUDA are imported, and so lie below it in any case. The operators of a framework are a part of
+        the package that can be imported without Gradwright: `mylib.torch`, beside its YAML.
         """
         if target == "python":
             return self
-        if target == RULES:
-            return replace(self, output=self.output / RULES)
+        if target in (RULES, CUDA):
+            return replace(self, output=self.output / target)
         if target in FRAMEWORKS:
             return replace(self, output=self.native_functions.parent / target)
         return replace(self, output=(self.output if self.package == BASE else self.build) / target)

@@ -12,6 +12,7 @@ from codegen.bind.backends import Backend, bind_backend
 from codegen.bind.elementwise import ElementwiseTable
 from codegen.bind.entries import ResolvedEntry
 from codegen.bind.rule_source import read_update_rules
+from codegen.codes import Code
 from codegen.derive.known import KnownEntries
 from codegen.derive.numbers import Numbers
 from codegen.fingerprints import fingerprints
@@ -42,7 +43,7 @@ from codegen.sources import Bound, Sources, read_sources
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
-from codegen.words import TARGETS
+from codegen.words import CUDA, TARGETS
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
@@ -183,7 +184,17 @@ def _bind_backends(files: InputFiles, functions: Sequence[NativeFunction]) -> It
         if read is not None and generic is not None:
             arrays = paths.beside(file, read.arrays.value)
             own = None if read.kernels is None else paths.beside(file, read.kernels.value)
-            yield bind_backend(read, paths.shown(file), arrays, own, generic, functions, diagnostics)
+            launcher = None if read.elementwise is None else paths.beside(file, read.elementwise.value)
+            if read.elementwise is not None and CUDA not in paths.targets:
+                diagnostics.error(
+                    Code.CONTRADICTION,
+                    read.elementwise.span(),
+                    f"kernels in CUDA are what the target '{CUDA}' writes, which pyproject.toml does not name",
+                    f'write targets = ["{CUDA}"] there',
+                )
+            yield bind_backend(
+                read, paths.shown(file), arrays, own, generic, functions, diagnostics, launcher, paths.package
+            )
 
 
 def emit(paths: Paths, made: Plan, target: str = "python") -> Mapping[str, str]:

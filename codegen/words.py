@@ -20,7 +20,9 @@ CPP = "cpp"
 RULES = "rules"
 FRAMEWORKS = ("torch", "jax")
 """Targets that make the operators of a package those of another framework."""
-ALL_TARGETS = (*TARGETS, RULES, *FRAMEWORKS)
+CUDA = "cuda"
+"""Kernels on a GPU, of a back end that a package brings."""
+ALL_TARGETS = (*TARGETS, RULES, *FRAMEWORKS, CUDA)
 """With what is emitted where it is asked for alone."""
 
 PROPERTIES = (

@@ -39,7 +39,7 @@ LAYERS: Mapping[str, Sequence[Sequence[str]]] = {
         ("codegen.targets",),
         ("codegen.targets.python", "codegen.targets.cpp", "codegen.targets.docs"),
         ("codegen.targets.rules",),
-        ("codegen.targets.jax", "codegen.targets.torch"),
+        ("codegen.targets.jax", "codegen.targets.torch", "codegen.targets.cuda"),
         (
             "codegen.output",
             "codegen.pipeline",

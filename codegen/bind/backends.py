@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from codegen.codes import Code
 from codegen.dispatch_keys import COMPOSITE_KEYS
 from codegen.paths import PythonPart
-from codegen.python_source import FunctionIndex, PythonFunction, SourcePart
+from codegen.python_source import FunctionIndex, Parameter, PythonFunction, SourcePart
 from codegen.read.backends import BackendFile, Supported
 from codegen.read.model import NativeFunction
 from codegen.source import Diagnostics
-from codegen.words import Hint, did_you_mean
+from codegen.words import CUDA, Hint, did_you_mean
 
 # What a module of arrays has to define.
 NAMES_OF_ARRAYS = ("Array", "namespace", "from_numpy", "to_numpy")
@@ -23,8 +23,9 @@ _GENERIC = "xp"  # the first parameter of kernels over the array API
 class Backend:
     """A dispatch key with its device, its module of arrays, and its kernels by the names of operators.
 
-    `generic` are those over the array API standard, which take the namespace of the arrays first. `notices` say what of
-    the file means nothing here.
+    `generic` are those over the array API standard, which take the namespace of the arrays first. `elementwise` is the
+    module that launches kernels that are printed in CUDA, which are among `kernels`; `beneath` are the generic ones of
+    the same operators. `notices` say what of the file means nothing here.
     """
 
     key: str
@@ -33,6 +34,8 @@ class Backend:
     file: str
     kernels: Mapping[str, PythonFunction]
     generic: Mapping[str, PythonFunction]
+    elementwise: str | None = None
+    beneath: Mapping[str, PythonFunction] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
 
     @property
@@ -49,6 +52,8 @@ def bind_backend(
     generic: FunctionIndex,
     functions: Sequence[NativeFunction],
     diagnostics: Diagnostics,
+    launcher: PythonPart | None = None,
+    package: str = "",
 ) -> Backend:
     """The backend that a file describes.
 
@@ -59,6 +64,8 @@ def bind_backend(
         own: where its own kernels are.
         generic: the kernels over the array API.
         functions: the operators that may have kernels.
+        launcher: where the module is that launches kernels in CUDA.
+        package: the generated one, which these will lie in.
     """
     _check_arrays(read, arrays, diagnostics)
     index = FunctionIndex(() if own is None else (SourcePart(own, diagnostics),))
@@ -72,12 +79,41 @@ def bind_backend(
     own_kernels = {name: function for name, (function, is_own) in chosen.items() if is_own}
     shared = {name: function for name, (function, is_own) in chosen.items() if not is_own}
     generics = {name: function for name, function in {**whole, **shared}.items() if name not in own_kernels}
+    printed: dict[str, PythonFunction] = {}
+    if launcher is not None:
+        assert read.elementwise is not None
+        if not launcher.path.exists():
+            _no_module(read.elementwise.value, launcher, read, diagnostics)
+        printed = {
+            str(each.name): _in_cuda(each, package)
+            for each in by_name.values()
+            if each.elementwise is not None and str(each.name) not in own_kernels
+        }
+    beneath = {name: function for name, function in generics.items() if name in printed}
     notices = []
     if read.meaningless:
         notices.append(f"{shown}: without a meaning here: {', '.join(read.meaningless)}")
     for what, names in binding.left_out.items():
         notices.append(f"{shown}: left out, because {what} ({len(names)}): {', '.join(names)}")
-    return Backend(read.key, read.device, arrays.module, shown, own_kernels, generics, tuple(notices))
+    return Backend(
+        read.key,
+        read.device,
+        arrays.module,
+        shown,
+        {**own_kernels, **printed},
+        {name: function for name, function in generics.items() if name not in printed},
+        None if launcher is None else launcher.module,
+        beneath,
+        tuple(notices),
+    )
+
+
+def _in_cuda(function: NativeFunction, package: str) -> PythonFunction:
+    """The function that the target of CUDA writes for an operator that is an expression over elements."""
+    assert function.elementwise is not None
+    name = f"{function.name.base}_{function.name.overload or 'default'}"
+    parameters = tuple(Parameter(each, "", False, keyword_only=False) for each in function.kernel_parameters)
+    return PythonFunction(name, f"{package}.{CUDA}.kernels", parameters, "", function.text.span())
 
 
 def _may_have_kernels(function: NativeFunction) -> bool:
@@ -211,5 +247,6 @@ def _defined(source: str) -> Iterator[str]:
 
 
 def _no_module(name: str, part: PythonPart, read: BackendFile, diagnostics: Diagnostics) -> None:
-    place = read.arrays if read.arrays.value == name else read.kernels or read.arrays
+    named = (read.arrays, read.elementwise, read.kernels)
+    place = next((each for each in named if each is not None and each.value == name), read.arrays)
     diagnostics.error(Code.NO_FUNCTION, place.span(), f"no module '{name}': there is no {part.shown}", "write it")

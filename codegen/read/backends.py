@@ -5,8 +5,8 @@
     - add.Tensor
     - mm: fast_mm
 
-Gradwright's own keys say where the arrays and the kernels are: `device`, `arrays`, `kernels`, `array_api`; and with
-`lax`, which is for files of others, what is listed and can not have a kernel here is left out.
+Gradwright's own keys say where the arrays and the kernels are: `device`, `arrays`, `kernels`, `array_api`,
+`elementwise`; and with `lax`, which is for files of others, what is listed and can not have a kernel is left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _OF_CPP = (
 )  # fmt: skip
 # The lists of operators that have kernels: PyTorch's generator writes some itself, and takes them like the others.
 _LISTS = ("supported", "full_codegen")
-KEYS = ("backend", *_LISTS, "autograd", "device", "arrays", "kernels", "array_api", "lax", *_OF_CPP)
+KEYS = ("backend", *_LISTS, "autograd", "device", "arrays", "kernels", "array_api", "elementwise", "lax", *_OF_CPP)
 _DEVICE = re.compile(r"[a-z][a-z0-9_]*")
 _MODULE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -47,8 +47,9 @@ class Supported:
 class BackendFile:
     """What the file of a backend says.
 
-    `arrays` and `kernels` name modules of the package; `array_api` is where all kernels over the array API standard are
-    taken. `lax`: what is listed and can not have a kernel is left out. `meaningless` are keys that say nothing here.
+    `arrays`, `kernels` and `elementwise` name modules of the package; the last one launches kernels that are printed in
+    CUDA. `array_api` is where all kernels over the array API standard are taken. `lax`: what is listed and can not have
+    a kernel is left out. `meaningless` are keys that say nothing here.
     """
 
     key: str
@@ -57,6 +58,7 @@ class BackendFile:
     kernels: Text | None
     array_api: Span | None
     supported: tuple[Supported, ...]
+    elementwise: Text | None = None
     lax: bool = False
     meaningless: tuple[str, ...] = ()
 
@@ -99,6 +101,7 @@ class _Reader:
             self._malformed(device, "device", "small letters and digits, as in 'npu'")
         arrays = self._module(fields, "arrays")
         kernels = self._module(fields, "kernels") if "kernels" in fields else None
+        elementwise = self._module(fields, "elementwise") if "elementwise" in fields else None
         supported = self._supported(fields)
         lax = self.values.boolean(fields, "lax")
         whole = fields["array_api"][0] if self.values.boolean(fields, "array_api") else None
@@ -111,6 +114,7 @@ class _Reader:
             kernels,
             None if whole is None else self.yaml.span(whole),
             supported,
+            elementwise,
             lax,
             tuple(name for name in fields if name in _OF_CPP),
         )

@@ -14,7 +14,7 @@ KEYS: Final = set(dispatch_keys.KEYS)
 
 
 def is_free(key: str, device: str) -> bool:
-    """Whether a package may bring a backend: its key and device are new, or PyTorch's that nobody has brought."""
+    """Whether a package may bring a backend: its key and device are new, or are PyTorch's alone."""
     if key in dispatch_keys.BROUGHT_BY_PACKAGES:
         return DEVICES.get(device) == key
     return key not in KEYS and device not in DEVICES

@@ -111,6 +111,35 @@ def test_a_key_of_pytorchs_that_a_package_may_bring(project: Project) -> None:
     assert "CUDA has no elements of type float32" in project.run("-c", textwrap.dedent(program)).stdout
 
 
+LAUNCHER = """
+    def launch(kernel, operator, tensors, numbers, otherwise):
+        return kernel, numbers
+"""
+
+
+def test_kernels_in_cuda(backend: Callable[[str], Project]) -> None:
+    project = backend("backend: NPU\narrays: arrays\narray_api: True\nelementwise: fused\n")
+    assert "is to" not in (lacking := project.generate().stderr)
+    assert "mylib/npu.yaml:4:14: error: kernels in CUDA are what the target 'cuda' writes" in lacking
+    project.configure('targets = ["cuda"]')
+    assert "no module 'fused': there is no mylib/fused.py" in project.generate().stderr
+    project.append("fused.py", textwrap.dedent(LAUNCHER))
+    finished = project.generate()
+    assert finished.returncode == 0, finished.stderr
+    assert '"elu": _mylib__generated_cuda_kernels.elu_default' in project.file("_generated/backend_npu.py").read_text()
+    assert "__global__ void elu_default(" in project.file("_generated/cuda/kernels.cu").read_text()
+    program = "from mylib._generated.cuda import kernels; print(kernels.elu_default(0, 2, 3, 4))"
+    assert project.run("-c", program).stdout == "('elu_default', (4, 6, 3))\n"
+    assert project.generate("--check").returncode == 0
+
+
+def test_kernels_in_cuda_are_of_a_back_end(project: Project) -> None:
+    project.configure('targets = ["cuda"]')
+    finished = project.generate()
+    assert finished.returncode == 1
+    assert "kernels in CUDA are those of a back end, and the package brings none" in finished.stderr
+
+
 def test_the_whole_set_of_kernels_over_the_array_api(backend: Callable[[str], Project]) -> None:
     project = backend("backend: NPU\narrays: arrays\narray_api: True\nkernels: npu_kernels\nsupported:\n- relu\n")
     assert project.generate().returncode == 0
@@ -151,9 +180,7 @@ def test_every_kernel_over_the_array_api_is_of_an_operator() -> None:
     paths, diagnostics = project_paths(), Diagnostics()
     functions, _ = read_operators(paths.native_functions, paths.derivatives, paths, diagnostics)
     index = FunctionIndex([SourcePart(paths.operators_part(ARRAY_API), diagnostics)])
-    kernels = {
-        f.name for f in index if f.parameters and f.parameters[0].name == "xp" and not f.module.endswith("_common")
-    }
+    kernels = {f.name for f in index if f.parameters and f.parameters[0].name == "xp" and "._" not in f.module}
     pairs = [(function, _of_name(index, function)) for function in functions or ()]
     fitting = {kernel.name for function, kernel in pairs if kernel and _misfit(kernel, function, True) is None}
     assert {name for name in kernels - fitting if not name.startswith("_")} == set()

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import scipy.special
+import support_cuda
 
 NAMES: Mapping[str, Any] = json.loads(Path(__file__).with_name("cupy_names.json").read_text())
 _METHODS = frozenset(NAMES["cupy.ndarray"])
@@ -258,6 +259,7 @@ def modules() -> dict[str, ModuleType]:
     cupy.lib.stride_tricks = _filled(
         ModuleType("cupy.lib.stride_tricks"), NAMES["cupy.lib.stride_tricks"], np.lib.stride_tricks
     )
+    cupy.RawModule = support_cuda.RawModule
     cupy.random = ModuleType("cupy.random")
     cupy.random.Generator = Generator
     cupy.random.Philox4x3210 = lambda seed=None: SimpleNamespace(seed=seed)
