@@ -155,6 +155,61 @@ def native_batch_norm_backward(
     return of_input, along * scale if output_mask[1] else None, total if output_mask[2] else None
 
 
+def _native_batch_norm_legit_no_stats(
+    xp: Namespace,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, Array, Array]:
+    _check_channels(input, weight, bias)
+    if not size_of(input):
+        raise RuntimeError(f"input tensor must have at least one element, but got input_sizes = {list(input.shape)}")
+    axes = tuple(axis for axis in range(input.ndim) if axis != 1)
+    channels = tuple(-1 if axis == 1 else 1 for axis in range(input.ndim))
+    mean = xp.mean(input, axis=axes)
+    centred = input - xp.reshape(mean, channels)
+    invstd = 1 / xp.sqrt(xp.mean(centred * centred, axis=axes) + eps)
+    return _affine(xp, centred * xp.reshape(invstd, channels), weight, bias, channels), mean, invstd
+
+
+def _native_batch_norm_legit_no_training(
+    xp: Namespace,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, Array, Array]:
+    _check_channels(input, weight, bias, running_mean, running_var)
+    channels = tuple(-1 if axis == 1 else 1 for axis in range(input.ndim))
+    scale = xp.reshape(1 / xp.sqrt(running_var + eps), channels)
+    nothing = xp.empty((0,), dtype=input.dtype)
+    out = _affine(xp, (input - xp.reshape(running_mean, channels)) * scale, weight, bias, channels)
+    return out, nothing, nothing
+
+
+def _check_channels(input: Array, *numbers: Array | None) -> None:
+    if input.ndim < 2:
+        raise RuntimeError("batch_norm: expected an input of at least two dimensions")
+    for each in numbers:
+        if each is not None and tuple(each.shape) != (input.shape[1],):
+            raise RuntimeError(
+                f"batch_norm: expected {input.shape[1]} numbers for the channels, but got {list(each.shape)}"
+            )
+
+
+def _affine(xp: Namespace, normal: Array, weight: Array | None, bias: Array | None, channels: tuple[int, ...]) -> Array:
+    """Scaled and moved, each channel by its own numbers."""
+    if weight is not None:
+        normal = normal * xp.reshape(weight, channels)
+    return normal if bias is None else normal + xp.reshape(bias, channels)
+
+
 def native_dropout_backward(xp: Namespace, grad_output: Array, mask: Array, scale: float) -> Array:
     if is_integral(xp, grad_output):
         raise NotImplementedError("native_dropout_backward is not implemented for integers")
@@ -281,6 +336,16 @@ def nll_loss2d_backward(
     return xp.moveaxis(grad, -1, 1)
 
 
+def binary_cross_entropy(
+    xp: Namespace, self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN
+) -> Array:
+    """Whether elements are probabilities is not looked at: that would have to wait for the device."""
+    least = number(xp, -100, self)
+    yes, no = xp.maximum(xp.log(self), least), xp.maximum(xp.log1p(-self), least)
+    loss = (target - 1) * no - target * yes
+    return _reduced(xp, loss if weight is None else loss * weight, reduction)
+
+
 def binary_cross_entropy_backward(
     xp: Namespace,
     grad_output: Array,
@@ -291,6 +356,11 @@ def binary_cross_entropy_backward(
 ) -> Array:
     slope = (self - target) / xp.maximum(self * (1 - self), number(xp, 1e-12, self))
     return _spread(xp, grad_output, slope if weight is None else slope * weight, reduction)
+
+
+def soft_margin_loss(xp: Namespace, self: Array, target: Array, reduction: int = _MEAN) -> Array:
+    zero = number(xp, 0, self)
+    return _reduced(xp, xp.astype(xp.logaddexp(zero, -self * xp.astype(target, self.dtype)), self.dtype), reduction)
 
 
 def soft_margin_loss_backward(xp: Namespace, grad_output: Array, self: Array, target: Array, reduction: int) -> Array:

@@ -6,6 +6,7 @@ import math
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.array_proxies import DeviceArrayProxy
 from runtime.base.tensor import Tensor
 from runtime.graph import forward
 from runtime.operators import attention_kernels
@@ -40,8 +41,10 @@ def _check_attention(
 
 
 def _is_one_kernel(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, dropout_p: float) -> bool:
-    """Whether the kernel that computes all at once takes this: four dimensions, and a mask without gradient."""
-    if dropout_p or not attention_kernels.enabled["flash"]:
+    """Whether the kernel that computes all at once takes this: four dimensions, and a mask without gradient; it is one
+    of main memory.
+    """
+    if type(query._array) is DeviceArrayProxy or dropout_p or not attention_kernels.enabled["flash"]:
         return False
     if query.dtype is not dtypes.float32 and query.dtype is not dtypes.float64:
         return False

@@ -6,6 +6,7 @@ import numpy as np
 
 from runtime import ops
 from runtime.base import dtypes
+from runtime.base.array_proxies import on_device
 from runtime.base.arrays import is_half
 from runtime.base.tensor import Tensor
 
@@ -18,7 +19,7 @@ def _follow(running: Tensor | None, new: Tensor, momentum: float) -> None:
     """
     if running is None or running.is_meta:
         return
-    if running._batched:
+    if running._batched or on_device(running):
         kept, wide = running.data, dtypes.promote_types(dtypes.float32, new.dtype)
         kept.copy_(kept.to(wide) * (1 - momentum) + new.data.to(wide) * momentum)
         return

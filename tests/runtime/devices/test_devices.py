@@ -337,6 +337,15 @@ def test_training_is_that_of_the_cpu(name: str) -> None:
     there.load_state_dict(net.state_dict())
 
 
+def test_attention_goes_by_products_of_matrices() -> None:
+    x = torch.linspace(-1, 1, 48, dtype=torch.float64).reshape(1, 2, 6, 4)
+    for causal in (False, True):
+        one, other = x.clone().requires_grad_(), x.to("npu").requires_grad_()
+        for tensor in (one, other):
+            nn.functional.scaled_dot_product_attention(tensor, tensor, tensor, is_causal=causal).sum().backward()
+        assert_same(other.grad, one.grad)
+
+
 MLP = ("mm", "addmm", "t", "tanh", "relu", "threshold_backward", "tanh_backward", "mse_loss", "mse_loss_backward")
 MLP += ("ones_like", "sum.dim_IntList", "view", "add.Tensor", "mul.Tensor", "mul.Scalar", "expand")
 
