@@ -10,7 +10,7 @@ from codegen.bind.substitution import arguments
 from codegen.dispatch_keys import CPU
 from codegen.formula.structure import structure
 from codegen.formula.typed import TENSOR, Conditional, OperatorCall, TypedExpr, Variable
-from codegen.plan.loops import Made, Operand
+from codegen.plan.loops import Operand, StepResult
 from codegen.plan.node import with_names, with_place
 from codegen.python_source import FunctionIndex, Parameter, PythonFunction
 from codegen.read.model import NativeFunction
@@ -102,11 +102,11 @@ def plan_elementwise(
         kernels: the functions on arrays by name.
     """
     steps: list[ElementStep] = []
-    made: dict[Hashable, Made] = {}
+    made: dict[Hashable, StepResult] = {}
     only_real: list[bool] = []  # whether a step gets complex numbers, and its operator takes none
 
     def is_real(part: Operand) -> bool:
-        return steps[part.step].gives_real if isinstance(part, Made) else part.type != TENSOR
+        return steps[part.step].gives_real if isinstance(part, StepResult) else part.type != TENSOR
 
     def operand(expr: TypedExpr) -> Operand:
         if expr.type != TENSOR or isinstance(expr, Variable):
@@ -114,7 +114,7 @@ def plan_elementwise(
         key = structure(expr)
         if key not in made:
             steps.append(step(expr))
-            made[key] = Made(len(steps) - 1)
+            made[key] = StepResult(len(steps) - 1)
         return made[key]
 
     def step(expr: TypedExpr) -> ElementStep:
@@ -141,7 +141,7 @@ def plan_elementwise(
         return ElementStep(kernel, operands, count, reals, reals or function.gives_real)
 
     result = operand(known.steps)
-    assert isinstance(result, Made), "an argument alone is no kernel"
+    assert isinstance(result, StepResult), "an argument alone is no kernel"
     requirements = tuple(RequirementPlan(each.condition, each.words, each.values) for each in known.requirements)
     of_complex = known.function.takes_complex and not any(only_real)
     return ElementwisePlan(known.tree, known.steps, tuple(steps), _sides(steps), requirements, known.text, of_complex)
@@ -151,7 +151,7 @@ def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:
     """The steps that are left where the outcomes of some tests are known, by the structure of these."""
 
     def chosen(operand: Operand) -> Operand:
-        while isinstance(operand, Made) and steps[operand.step].kernel is None:
+        while isinstance(operand, StepResult) and steps[operand.step].kernel is None:
             test, then, orelse = steps[operand.step].operands
             outcome = known.get(_test_key(test))
             if outcome is None:
@@ -159,25 +159,25 @@ def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:
             operand = then if outcome else orelse
         return operand
 
-    result = chosen(Made(len(steps) - 1))
+    result = chosen(StepResult(len(steps) - 1))
     needed: set[int] = set()
     pending = [result]
     while pending:
         part = pending.pop()
-        if isinstance(part, Made) and part.step not in needed:
+        if isinstance(part, StepResult) and part.step not in needed:
             needed.add(part.step)
             pending += map(chosen, steps[part.step].operands)
     open_ = [number for number in needed if steps[number].kernel is None]
     if open_:
         test = steps[max(open_)].operands[0]  # the outermost: what it guards is not asked before
         key = _test_key(test)
-        assert not isinstance(test, Made)
+        assert not isinstance(test, StepResult)
         return ChoicePlan(test, _way(steps, {**known, key: True}), _way(steps, {**known, key: False}))
-    numbers = {number: Made(position) for position, number in enumerate(sorted(needed))}
+    numbers = {number: StepResult(position) for position, number in enumerate(sorted(needed))}
 
     def renumbered(operand: Operand) -> Operand:
         operand = chosen(operand)
-        return numbers[operand.step] if isinstance(operand, Made) else operand
+        return numbers[operand.step] if isinstance(operand, StepResult) else operand
 
     return tuple(
         replace(steps[number], operands=tuple(map(renumbered, steps[number].operands))) for number in sorted(needed)
@@ -185,7 +185,7 @@ def _way(steps: Sequence[ElementStep], known: Mapping[Hashable, bool]) -> Way:
 
 
 def _test_key(test: Operand) -> Hashable:
-    assert not isinstance(test, Made), "numbers choose, which are computed from arguments"
+    assert not isinstance(test, StepResult), "numbers choose, which are computed from arguments"
     return structure(test)
 
 
@@ -205,7 +205,7 @@ def _sides(steps: Sequence[ElementStep]) -> Mapping[int, tuple[int, bool]]:
             sides[number] = shared[-1]
         step = steps[number]
         for position, operand in enumerate(step.operands):
-            if isinstance(operand, Made):
+            if isinstance(operand, StepResult):
                 own = [(number, position == 1)] if step.kernel is None else []
                 users[operand.step].append(around(number) + own)
     return sides

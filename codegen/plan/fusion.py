@@ -25,7 +25,7 @@ from codegen.formula.typed import (
     children,
     walk,
 )
-from codegen.plan.loops import NUMBERS, Donation, FusedLoop, KernelLoop, Loop, LoopPart, Made, Operand, Step
+from codegen.plan.loops import NUMBERS, Donation, FusedLoop, KernelLoop, Loop, LoopPart, Operand, Step, StepResult
 from codegen.plan.native_kernels import Native
 from codegen.plan.node import GradientPlan, NodePlan
 from codegen.plan.operator import OperatorPlan
@@ -131,7 +131,7 @@ class _Formula:
 
     def fused(self) -> FusedLoop | None:
         """The loop, with slots for all values; None where these are too many."""
-        steps = {call: Made(number) for number, call in enumerate(self.calls)}
+        steps = {call: StepResult(number) for number, call in enumerate(self.calls)}
         operands: dict[_Key, Operand] = {**self.tensors, **self.numbers, **steps}
         loop = Loop(
             tuple(self.tensors.values()),

@@ -15,7 +15,18 @@ from dataclasses import replace
 
 from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable, VariableKind, walk
 from codegen.plan.elementwise import ChoicePlan, ElementStep, Way
-from codegen.plan.loops import NUMBERS, Elements, Form, KernelLoop, KernelLoops, Loop, LoopChoice, Made, Operand, Step
+from codegen.plan.loops import (
+    NUMBERS,
+    ElementDomain,
+    Form,
+    KernelLoop,
+    KernelLoops,
+    Loop,
+    LoopChoice,
+    Operand,
+    Step,
+    StepResult,
+)
 from codegen.plan.native_kernels import Native, NativeKernels
 from codegen.plan.operator import OperatorPlan
 from codegen.read.kernel_table import Fact
@@ -82,7 +93,7 @@ def _of_way(operator: OperatorPlan, way: Way, name: str, native: Native) -> Kern
     if other is None:
         return known
     if other.loop == loop and all(_is_of_any(operand) for step in loop.steps for operand in step.operands):
-        return replace(known, elements=Elements.ANY)
+        return replace(known, elements=ElementDomain.ANY)
     return replace(known, of_complex=other)
 
 
@@ -93,7 +104,7 @@ def _of_complex(operator: OperatorPlan, way: Sequence[ElementStep], name: str, n
         return None
     loop = _loop(operator, [_complex_step(step, step is way[-1], native) for step in way])
     written = operator.compute.elementwise.written
-    return None if loop is None else KernelLoop(f"{name}_complex", loop, Elements.COMPLEX, written)
+    return None if loop is None else KernelLoop(f"{name}_complex", loop, ElementDomain.COMPLEX, written)
 
 
 def _real_step(step: ElementStep, is_last: bool, native: Native) -> Step | None:
@@ -134,7 +145,7 @@ def _loop(operator: OperatorPlan, steps: Sequence[Step | None]) -> Loop | None:
     What it did not read would have no part in the shape of the result, so it reads all Tensors.
     """
     known = [step for step in steps if step is not None]
-    numbers = [operand for step in known for operand in step.operands if not isinstance(operand, Made)]
+    numbers = [operand for step in known for operand in step.operands if not isinstance(operand, StepResult)]
     if len(known) < len(steps) or not all(map(_is_computable, numbers)) or not all(map(_gets_block, known)):
         return None
     read = {part.name: part for number in numbers for part in walk(number) if isinstance(part, Variable)}
@@ -149,7 +160,7 @@ def _loop(operator: OperatorPlan, steps: Sequence[Step | None]) -> Loop | None:
 
 def _gets_block(step: Step) -> bool:
     """Whether what computes a block gets one: an argument, or what has been made."""
-    return step.form is not Form.BLOCK or isinstance(step.operands[0], Made | Variable)
+    return step.form is not Form.BLOCK or isinstance(step.operands[0], StepResult | Variable)
 
 
 def _is_computable(number: TypedExpr) -> bool:
@@ -168,4 +179,4 @@ def _is_of_any(operand: Operand) -> bool:
     """Whether it is the same of real numbers and of complex ones: numbers are computed as real ones."""
     if isinstance(operand, Literal):
         return not isinstance(operand.value, float) or math.isfinite(operand.value)
-    return isinstance(operand, Made | Variable)
+    return isinstance(operand, StepResult | Variable)

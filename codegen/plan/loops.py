@@ -19,13 +19,13 @@ NUMBERS = frozenset((INT, FLOAT, SCALAR))
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StepResult:
     """What an earlier step made, by its number."""
 
     step: int
 
 
-Operand = Made | TypedExpr  # an expression is a Tensor that the loop reads, or a number
+Operand = StepResult | TypedExpr  # an expression is a Tensor that the loop reads, or a number
 
 
 class Form(Enum):
@@ -57,7 +57,7 @@ class Loop:
     @property
     def result(self) -> Operand:
         """What the last step makes, or the Tensor that is there already."""
-        return Made(len(self.steps) - 1) if self.steps else self.tensors[0]
+        return StepResult(len(self.steps) - 1) if self.steps else self.tensors[0]
 
     def needed(self, operand: Operand, known: frozenset[int] = frozenset()) -> tuple[int, ...]:
         """The steps that an operand is made by, in their order, as far as they are not known."""
@@ -65,7 +65,7 @@ class Loop:
         pending = [operand]
         while pending:
             part = pending.pop()
-            if isinstance(part, Made) and part.step not in known and part.step not in numbers:
+            if isinstance(part, StepResult) and part.step not in known and part.step not in numbers:
                 numbers.add(part.step)
                 pending += self.steps[part.step].operands
         return tuple(sorted(numbers))
@@ -74,7 +74,7 @@ class Loop:
 # -- loops of kernels
 
 
-class Elements(Enum):
+class ElementDomain(Enum):
     """The numbers that the loop of a kernel is for."""
 
     REAL = "real ones"
@@ -96,7 +96,7 @@ class KernelLoop:
 
     name: str
     loop: Loop
-    elements: Elements = Elements.REAL
+    elements: ElementDomain = ElementDomain.REAL
     written: str = ""
     of_complex: KernelLoop | None = None
 
@@ -157,7 +157,7 @@ class FusedLoop:
         known = (*self.loop.tensors, *self.loop.numbers)
 
         def slot(operand: Operand) -> int:
-            if isinstance(operand, Made):
+            if isinstance(operand, StepResult):
                 return self.slots[operand.step]
             return next(index for index, each in enumerate(known) if each is operand)
 

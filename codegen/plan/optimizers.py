@@ -24,7 +24,7 @@ from codegen.bind.update_rules import (
     variable,
 )
 from codegen.formula.typed import TENSOR, Intrinsic, Literal, TypedExpr, Variable, walk
-from codegen.plan.loops import Form, Loop, Made, Operand, Step
+from codegen.plan.loops import Form, Loop, Operand, Step, StepResult
 from codegen.python_source import numpy_function
 
 
@@ -258,7 +258,7 @@ def loop_of(value: TypedExpr) -> Loop:
         elif isinstance(part, Intrinsic):
             operands = tuple(map(operand, part.args))
             steps.append(Step(numpy_function(part.name), operands, Form.ELEMENT))
-            return Made(len(steps) - 1)
+            return StepResult(len(steps) - 1)
         elif not isinstance(part, Literal):
             numbers[part] = None
         return part

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from codegen.formula.typed import Arithmetic, Literal, TypedExpr, Variable
-from codegen.plan.loops import Elements, Form, KernelLoop, Made, Operand, Step
+from codegen.plan.loops import ElementDomain, Form, KernelLoop, Operand, Step, StepResult
 from codegen.plan.native_kernels import Native
 from codegen.read.kernel_table import Fact
 from codegen.targets.cpp.names import cpp, numpy_functor
@@ -14,7 +14,7 @@ from codegen.targets.cpp.statements import Call, function_head
 
 _STEP = "  "
 _FUNCTIONS = {Form.ELEMENT: "apply", Form.CHOICE: "choose"}
-_MARKS = {Elements.COMPLEX: "only_complex", Elements.ANY: "for_complex"}
+_MARKS = {ElementDomain.COMPLEX: "only_complex", ElementDomain.ANY: "for_complex"}
 
 
 def is_functor_of(name: str, loop: KernelLoop) -> bool:
@@ -73,7 +73,7 @@ class _Functor:
         step = self.loop.steps[number]
         values = [self._operand(operand, names, arguments) for operand in step.operands]
         numbers, head = "T", f"{_STEP * depth}{head}"
-        if step.of_reals and self.known.elements is Elements.COMPLEX:
+        if step.of_reals and self.known.elements is ElementDomain.COMPLEX:
             numbers, values = "Real<T>", [f"real_part({value})" for value in values]
         types = f"<{numbers}, A>" if self._says(step, Fact.VECTORS) else ""
         call = Call(f"{step.kernel.name}::{_FUNCTIONS[step.form]}{types}", values)
@@ -81,9 +81,9 @@ class _Functor:
 
     def _operand(self, operand: Operand, names: Mapping[int, str], arguments: Mapping[str, str]) -> str:
         """What an earlier step made, an argument, or a number, which is computed as a real one."""
-        if isinstance(operand, Made):
+        if isinstance(operand, StepResult):
             return names[operand.step]
-        if self.known.elements is not Elements.COMPLEX or isinstance(operand, Variable) or _is_plain(operand):
+        if self.known.elements is not ElementDomain.COMPLEX or isinstance(operand, Variable) or _is_plain(operand):
             return _number(operand, arguments)
         parts = {name: f"real_part({arguments.get(name, name)})" for name in self.parameters}
         return f"T({_number(operand, parts, 'Real<T>')})"
@@ -110,12 +110,12 @@ class _Functor:
             lines.append(f"{_STEP * 2}by_numpy<{name}>({source}, {array}, size);")
             arrays[number] = array
         if self.loop.steps[last].form is not Form.BLOCK:
-            lines += self._loop(Made(last), "out", arrays)
+            lines += self._loop(StepResult(last), "out", arrays)
         return [*lines, f"{_STEP}}}"]
 
     def _array(self, operand: Operand, arrays: Mapping[int, str]) -> str | None:
         """The array that an operand is in already; None where it has to be computed."""
-        if isinstance(operand, Made):
+        if isinstance(operand, StepResult):
             return arrays.get(operand.step)
         assert isinstance(operand, Variable), "what computes a block gets one"
         return cpp(operand.name)

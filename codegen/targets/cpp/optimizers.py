@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codegen.bind.update_rules import FUNCTIONS, MASK, Condition, Given, Option
 from codegen.formula.typed import BOOL, FLOAT, Arithmetic, Literal, TypedExpr, Variable
-from codegen.plan.loops import Loop, Made, Operand
+from codegen.plan.loops import Loop, Operand, StepResult
 from codegen.plan.optimizers import Action, Branch, Copy, Fill, OptimizerPlan, Point, SetNumber, actions_in
 from codegen.targets.cpp.names import cpp
 from codegen.targets.environment import quoted
@@ -191,7 +191,7 @@ def _number(value: Condition, access: str = ".") -> _Text:
 
 def _element(operand: Operand, loop: Loop, numbers: Mapping[TypedExpr, int]) -> _Text:
     """An element at the place `i`; masks are bools in expressions, and numbers in blocks."""
-    if isinstance(operand, Made):
+    if isinstance(operand, StepResult):
         step = loop.steps[operand.step]
         name, texts = step.kernel.alias, [_element(each, loop, numbers) for each in step.operands]
         if name not in _SIGNS:
@@ -212,7 +212,7 @@ def _element(operand: Operand, loop: Loop, numbers: Mapping[TypedExpr, int]) -> 
 
 def _as_number(operand: Operand, text: _Text, loop: Loop) -> _Text:
     """An element as a number."""
-    is_mask = loop.steps[operand.step].kernel.gives_bools if isinstance(operand, Made) else operand.type == MASK
+    is_mask = loop.steps[operand.step].kernel.gives_bools if isinstance(operand, StepResult) else operand.type == MASK
     return (f"static_cast<T>({text[0]})", _CLOSED) if is_mask else text
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable
-from codegen.plan.elementwise import ElementStep, ElementwisePlan, Made, Operand
+from codegen.plan.elementwise import ElementStep, ElementwisePlan
+from codegen.plan.loops import Operand, StepResult
 from codegen.plan.operator import OperatorPlan
 from codegen.words import PromotionKind
 
@@ -137,7 +138,7 @@ class _Printer:
         match operand:
             case Arithmetic(op="-", operands=(Literal(value=int() | float() as value),)) if not isinstance(value, bool):
                 return f"-{self._operand(operand.operands[0])}"
-            case Made(step=step):
+            case StepResult(step=step):
                 return f"step_{step}"
             case Variable() if operand.type == TENSOR:
                 return f"{_parameter(operand.name)}_i"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jinja2 import Environment
 
 from codegen.plan.elementwise import ElementStep, ElementwisePlan, RequirementPlan
-from codegen.plan.loops import Made, Operand
+from codegen.plan.loops import Operand, StepResult
 from codegen.plan.names import module_alias
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
@@ -96,7 +96,7 @@ class _Body:
             self._side(orelse, (number, False), head)
 
     def _side(self, operand: Operand, side: tuple[int, bool], head: str) -> None:
-        if isinstance(operand, Made) and operand.step in self._on(side):
+        if isinstance(operand, StepResult) and operand.step in self._on(side):
             self._statements(side, operand.step, head)
         else:
             self.out.add(f"{head}{self._operand(operand)}")
@@ -122,7 +122,7 @@ class _Body:
 
     def _operand(self, operand: Operand) -> str:
         """An argument, a number, an earlier step; one that a choice alone needs is computed in its place."""
-        if not isinstance(operand, Made):
+        if not isinstance(operand, StepResult):
             return self.printer.bare(operand)
         side = self.plan.sides.get(operand.step)
         if side is None or not self._is_expression(side[0]):

@@ -13,7 +13,7 @@ from codegen.bind.update_rules import UpdateRule
 from codegen.excerpt import source_lines
 from codegen.paths import Paths, PythonPart, project_paths
 from codegen.pipeline import analyze, emit
-from codegen.plan.loops import Made
+from codegen.plan.loops import StepResult
 from codegen.plan.optimizers import Copy, Fill, Point, actions_in, plan_optimizer
 from codegen.python_source import SourcePart
 from codegen.source import Diagnostic, Diagnostics
@@ -219,8 +219,8 @@ def test_a_loop_has_steps_of_tensors_and_numbers(tmp_path: Path) -> None:
     assert [tensor.name for tensor in fill.loop.tensors] == ["param", "a", "grad"]
     assert len(fill.loop.numbers) == 1
     assert [step.kernel.alias for step in fill.loop.steps] == ["greater", "multiply", "where", "subtract"]
-    assert fill.loop.steps[2].operands[:2] == (Made(0), Made(1))
-    assert fill.loop.result == Made(3)
+    assert fill.loop.steps[2].operands[:2] == (StepResult(0), StepResult(1))
+    assert fill.loop.result == StepResult(3)
 
 
 # -- what is not
