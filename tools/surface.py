@@ -115,7 +115,7 @@ def page() -> str:
     lines = [
         "# What there is of PyTorch",
         "",
-        "StepResult by `python -m tools.surface`; do not edit. Of each public name of PyTorch "
+        "Made by `python -m tools.surface`; do not edit. Of each public name of PyTorch "
         f"{torch.__version__.partition('+')[0]} in these modules it says whether Gradwright has it. What is there "
         'behaves as PyTorch\'s does on the CPU, but for what is said under "differs" and in '
         "[deviations.md](../deviations.md). `gradwright.install_as_torch()` and `python -m gradwright run script.py` "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from codegen.formula.typed import TENSOR
-from codegen.plan.loops import Elements, KernelLoop, LoopChoice, loops_in
+from codegen.plan.loops import ElementDomain, KernelLoop, LoopChoice, loops_in
 from codegen.plan.native import NativeOperator, plan_native
 from codegen.plan.native_kernels import Native, NumpyFunction, Takes
 from codegen.plan.operator import OperatorPlan
@@ -44,7 +44,7 @@ def test_what_is_for_complex_numbers_alone_does_not_write_in_place() -> None:
     assert isinstance(sigmoid.loop, KernelLoop)
     assert isinstance(sigmoid.writing_loop, KernelLoop)
     assert sigmoid.loop.of_complex is not None
-    assert sigmoid.loop.of_complex.elements is Elements.COMPLEX
+    assert sigmoid.loop.of_complex.elements is ElementDomain.COMPLEX
     assert sigmoid.writing_loop == replace(sigmoid.loop, of_complex=None)
     # There is no such variant of what no result may lie in, and of a backward.
     assert computed("sigmoid_backward").writing_loop is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from codegen.paths import project_paths
-from codegen.plan.loops import Elements, KernelLoop, loops_in
+from codegen.plan.loops import ElementDomain, KernelLoop, loops_in
 from codegen.plan.operator import OperatorPlan
 from codegen.read.kernel_table import Fact
 from codegen.targets.cpp.functors import functor_lines
@@ -25,7 +25,7 @@ def loops_of(operator: OperatorPlan) -> list[KernelLoop]:
 
 def takes_complex(loop: KernelLoop) -> bool:
     by_hand = loop.is_by_hand and KERNELS.core.says(loop.name, Fact.ALSO_COMPLEX)
-    return by_hand or loop.of_complex is not None or loop.elements is Elements.ANY
+    return by_hand or loop.of_complex is not None or loop.elements is ElementDomain.ANY
 
 
 def text(loop: KernelLoop | None) -> str:
