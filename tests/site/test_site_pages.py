@@ -83,7 +83,10 @@ def test_a_page_says_what_is_known_elsewhere() -> None:
     assert pages()["tanh"].example[0].startswith(">>> gradwright.tanh(")
     assert pages()["relu"].overloads[0].slopes == [("0", "0")]
     assert any("second derivatives" in each.operator for each in pages()["logaddexp"].differences)
-    assert [name for name, _ in pages()["atan2"].helpers] == ["atan2_backward_other", "atan2_backward_self"]
+    assert [names for names, *_ in pages()["pow"].values] == [["pow.Tensor_Scalar", "pow.Tensor_Tensor", "pow.Scalar"]]
+    _, helper = pages()["atan2"].helpers
+    assert helper.source.startswith("def atan2_backward_self(grad: Tensor, self: Tensor, other: Tensor)")
+    assert "return" in helper.source
 
 
 def test_the_navigation_has_every_page_of_docs() -> None:

@@ -6,16 +6,17 @@ proofs, the table of docs/deviations.md, and examples that have run.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import gradwright
 from codegen import pipeline
 from codegen.bind.entries import ResolvedEntry, ResolvedFormula
 from codegen.commands.proven import ledger
-from codegen.formula.typed import HelperCall, TypedExpr, walk
+from codegen.formula.typed import Helper, HelperCall, TypedExpr, walk
 from codegen.paths import Paths, project_paths
 from codegen.plan.documentation import OverloadDocumentation, plan_documentation
 from codegen.plan.kinds import OperatorKind
@@ -76,6 +77,15 @@ class Overload:
 
 
 @dataclass(frozen=True)
+class HelperText:
+    """A helper that formulas call: what is said about it, and its source; both may be empty."""
+
+    name: str
+    about: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Difference:
     """A row of docs/deviations.md."""
 
@@ -95,13 +105,22 @@ class Page:
     ways: Sequence[str]
     example: Sequence[str]
     overloads: Sequence[Overload]
-    helpers: Sequence[tuple[str, str]]
+    helpers: Sequence[HelperText]
     plot: plots.Plot | None
     differences: Sequence[Difference]
 
     @property
     def file(self) -> str:
         return f"operators/{self.base}.md"
+
+    @property
+    def values(self) -> Sequence[tuple[Sequence[str], Equation, Sequence[tuple[str, str]]]]:
+        """The equations of the results, each once: the overloads that it is of, and what its symbols stand for."""
+        found: dict[Equation, list[Overload]] = {}
+        for overload in self.overloads:
+            for equation in overload.values:
+                found.setdefault(equation, []).append(overload)
+        return [([each.name for each in of], equation, of[0].legend) for equation, of in found.items()]
 
 
 class Operators:
@@ -153,7 +172,7 @@ class Operators:
             list(dict.fromkeys(way for operator in operators for way in _ways(operator))),
             [*shown, *self.results.get(shown, ())] if shown else [],
             [self._overload(each) for each in documented],
-            [(name, helper.function.about if helper.function else "") for name, helper in sorted(helpers.items())],
+            [_helper(helper) for _, helper in sorted(helpers.items())],
             plots.plot(operators),
             [each for each in self.differences if base in _named(each.operator)],
         )
@@ -203,6 +222,27 @@ class Operators:
         return f"{span.file.path}:{span.line}"
 
 
+def _helper(helper: Helper) -> HelperText:
+    function = helper.function
+    if function is None:
+        return HelperText(helper.name, "", "")
+    return HelperText(helper.name, function.about, _sources(function.span.file.text).get(function.name, ""))
+
+
+@cache
+def _sources(text: str) -> Mapping[str, str]:
+    """The source of each function of a module, without its docstring, by its name."""
+    found = {}
+    lines = text.splitlines()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef):
+            has_docstring = ast.get_docstring(node) is not None
+            start = node.body[1 if has_docstring else 0].lineno if len(node.body) > has_docstring else node.lineno
+            head = lines[node.lineno - 1 : node.body[0].lineno - 1]
+            found[node.name] = "\n".join((*head, *lines[start - 1 : node.end_lineno]))
+    return found
+
+
 def _says_more(documented: OverloadDocumentation) -> bool:
     """Whether what is said about an overload is more than its formula, which has a part of the page."""
     compute = documented.operator.compute
@@ -229,11 +269,12 @@ def _slopes(operator: OperatorPlan) -> Iterator[tuple[str, str]]:
 
 
 def _conventions(operator: OperatorPlan, row: Mapping[str, Mapping[str, str]]) -> list[str]:
-    said = [] if operator.source.not_a_derivative_because is None else [operator.source.not_a_derivative_because]
-    said += [f"{BY_NAME[word].title}: {reason}" for word, reason in row.get("conventions", {}).items()]
+    reason = operator.source.not_a_derivative_because
+    said = [] if reason is None else [f"Its formulas are not the derivatives of what it computes: {reason}."]
+    said += [f"By convention, {BY_NAME[word].title}: {why}." for word, why in row.get("conventions", {}).items()]
     if operator.source.unique_part is not None:
-        said.append(f"determined is only `{operator.source.unique_part}`")
-    return list(dict.fromkeys(said))
+        said.append(f"Of its results only this is determined: `{operator.source.unique_part}`.")
+    return said
 
 
 def _ways(operator: OperatorPlan) -> Iterator[str]:
