@@ -25,7 +25,7 @@ from codegen.source import Diagnostics, Text
 from codegen.words import did_you_mean
 
 _KNOWN = frozenset(NAMES)
-_NOT_KEPT = tuple(key.read for key in KEYS if key.read and not key.field)
+_READ = tuple((key, key.read) for key in KEYS if key.read is not None)
 _OF_EXPRESSIONS = {
     "slope_at": "'slope_at' says what the derivatives of an expression are where it has none",
     "requires": "'requires' says what the arguments of an expression have to be",
@@ -141,9 +141,14 @@ class FunctionReader:
         if known is None:
             return None
         text, schema = known
-        values: dict[str, Any] = {
-            key.field: key.read(self.readers, fields, schema) for key in KEYS if key.read and key.field
-        }
+        values: dict[str, Any] = {}
+        for key, read in _READ:
+            if key.name in fields:
+                value = read(self.readers, fields, schema)
+                if key.field:
+                    values[key.field] = value
+        if "elementwise" in fields:
+            values["tags"] = tuple(dict.fromkeys((*values.get("tags", ()), "pointwise")))
         function = NativeFunction(
             schema=schema,
             text=text,
@@ -152,8 +157,6 @@ class FunctionReader:
             **values,
         )
         function = self._with_implied(function, fields)
-        for read in _NOT_KEPT:
-            read(self.readers, fields, schema)
         self._conflicts(fields, function)
         return function
 

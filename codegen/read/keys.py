@@ -61,7 +61,7 @@ class Key:
         name: as the YAML writes it.
         documentation: what it says, a phrase in Markdown.
         grammar: what may stand there.
-        read: what reads and checks it; None for one that is read with another key.
+        read: what reads and checks it where it is written; None for one that is read with another key.
         field: of `NativeFunction`, which holds what it says; empty for what is checked and not kept.
         is_own: whether it is Gradwright's, and not PyTorch's.
         former: the name that it had before, which is read with a warning.
@@ -199,7 +199,8 @@ KEYS = (
     ),
     Key(
         "foreach", "the same for an element of each list among the arguments",
-        {**_STRING, **_examples("add(self, other, alpha)")}, is_own=True, is_formula=True,
+        {**_STRING, **_examples("add(self, other, alpha)")},
+        _own(OwnKeys.foreach), "composite", is_own=True, is_formula=True,
     ),
     Key(
         "elementwise",

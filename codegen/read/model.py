@@ -136,17 +136,17 @@ class NativeFunction:
     schema: FunctionSchema
     text: Text  # of `func`
     span: Span  # of the whole entry's first line
-    variants: frozenset[str]  # {"function"}, {"method"} or both
-    dispatch: tuple[DispatchEntry, ...]  # empty: CompositeImplicitAutograd
-    autogen: tuple[tuple[OperatorName, Span], ...]
-    tags: tuple[str, ...]
-    python_module: str | None
-    structured: bool
-    structured_delegate: Text | None
-    promotion: Promotion | None
-    dtypes: ElementTypes | None  # Gradwright: which element types it takes; None: all
-    samples: tuple[Text, ...]  # Gradwright: calls to test the operator with
-    domain: tuple[float, float] | None  # Gradwright: range of the random samples of a pointwise operator
+    variants: frozenset[str] = frozenset(("function",))  # or "method", or both
+    dispatch: tuple[DispatchEntry, ...] = ()  # empty: CompositeImplicitAutograd
+    autogen: tuple[tuple[OperatorName, Span], ...] = ()
+    tags: tuple[str, ...] = ()
+    python_module: str | None = None
+    structured: bool = False
+    structured_delegate: Text | None = None
+    promotion: Promotion | None = None
+    dtypes: ElementTypes | None = None  # Gradwright: which element types it takes; None: all
+    samples: tuple[Text, ...] = ()  # Gradwright: calls to test the operator with
+    domain: tuple[float, float] | None = None  # Gradwright: range of the random samples of a pointwise operator
     batching: Text | None = None  # Gradwright: the rule by which vmap batches its calls
     linear: tuple[frozenset[str], ...] = ()  # Gradwright: arguments in which it is linear together, where only it knows
     numbers: Numbers | None = None  # Gradwright: how ints become elements of integer dtypes

@@ -61,8 +61,6 @@ class OwnKeys:
         self.yaml = values.yaml
 
     def promotion(self, fields: Fields, schema: FunctionSchema) -> Promotion | None:
-        if "promotion" not in fields:
-            return None
         kinds = words_of(PromotionKind)
         hint = f"the kinds are {', '.join(kinds)}; 'default(self, other)' names the arguments that take part"
         text = self.yaml.scalar(fields["promotion"][1], "'promotion'", hint)
@@ -88,8 +86,6 @@ class OwnKeys:
         return Promotion(kind, names, text)
 
     def dtypes(self, fields: Fields, schema: FunctionSchema) -> ElementTypes | None:
-        if "dtypes" not in fields:
-            return None
         hint = "write what it takes, as in 'integer, floating' or 'floating, complex(self) else RuntimeError'"
         text = self.yaml.scalar(fields["dtypes"][1], "'dtypes'", hint)
         if text is None:
@@ -156,8 +152,6 @@ class OwnKeys:
         return tuple(kind for kind in DTYPE_KINDS if kind in kinds)
 
     def layout(self, fields: Fields, schema: FunctionSchema) -> Layout | None:
-        if "layout" not in fields:
-            return None
         kinds = words_of(LayoutKind)
         hint = f"the kinds are {', '.join(kinds)}; 'iterated(self)' names the arguments by which it goes"
         text = self.yaml.scalar(fields["layout"][1], "'layout'", hint)
@@ -200,8 +194,6 @@ class OwnKeys:
         return None
 
     def python_operator(self, fields: Fields, schema: FunctionSchema) -> tuple[SignUse, ...]:
-        if "python_operator" not in fields:
-            return ()
         text = self.yaml.scalar(
             fields["python_operator"][1],
             "'python_operator'",
@@ -212,8 +204,6 @@ class OwnKeys:
         return tuple(use for use in uses if use is not None)
 
     def constant_result(self, fields: Fields, schema: FunctionSchema) -> float | str | None:
-        if "constant_result" not in fields:
-            return None
         text = self.yaml.scalar(
             fields["constant_result"][1], "'constant_result'", "write a number or the argument that holds it"
         )
@@ -226,8 +216,6 @@ class OwnKeys:
             return next(iter(self.values.arguments(text, schema, ("Scalar", "Tensor"))), None)
 
     def legacy_argument_orders(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, ...], ...]:
-        if "legacy_argument_orders" not in fields:
-            return ()
         hint = "write the arguments of each order on a line of its own: '- self, alpha, other'"
         known = [argument.name for argument in schema.arguments]
         orders = []
@@ -251,8 +239,6 @@ class OwnKeys:
         return tuple(orders)
 
     def linear(self, fields: Fields, schema: FunctionSchema) -> tuple[frozenset[str], ...]:
-        if "linear" not in fields:
-            return ()
         node = fields["linear"][1]
         hint = "write the arguments in which it is linear together: 'linear: self'"
         nodes = self.yaml.sequence(node, "'linear'", hint) or () if isinstance(node, yaml.SequenceNode) else [node]
@@ -260,8 +246,6 @@ class OwnKeys:
         return tuple(frozenset(self.values.arguments(stripped(text), schema, ("Tensor",))) for text in texts if text)
 
     def numbers(self, fields: Fields, schema: FunctionSchema) -> Numbers | None:
-        if "numbers" not in fields:
-            return None
         kinds = words_of(NumberKind)
         hint = f"write 'fit(min, max)'; the kinds are {', '.join(kinds)}"
         text = self.yaml.scalar(fields["numbers"][1], "'numbers'", hint)
@@ -279,8 +263,6 @@ class OwnKeys:
         return Numbers(NumberKind(match[1]), names)
 
     def half(self, fields: Fields, schema: FunctionSchema) -> HalfKind | None:
-        if "half" not in fields:
-            return None
         kinds = words_of(HalfKind)
         hint = f"the kinds are {' and '.join(kinds)}"
         text = self.yaml.scalar(fields["half"][1], "'half'", hint)
@@ -296,8 +278,6 @@ class OwnKeys:
         return HalfKind(text.value)
 
     def batching(self, fields: Fields, schema: FunctionSchema) -> Text | None:
-        if "batching" not in fields:
-            return None
         text = self.yaml.scalar(fields["batching"][1], "'batching'", "write the name of a rule: 'batching: pointwise'")
         if text is None:
             return None
@@ -310,12 +290,14 @@ class OwnKeys:
         return text
 
     def composite(self, fields: Fields, schema: FunctionSchema) -> CompositeFormula | None:
-        key = "foreach" if "foreach" in fields else "composite"
-        if key not in fields:
-            return None
         hint = "write the operator as a formula over others: 'composite: (self - self.mean()).square().mean()'"
-        if key == "foreach":
-            hint = "write what becomes of an element of each list: 'foreach: self + other'"
+        return self._composite(fields, "composite", hint)
+
+    def foreach(self, fields: Fields, schema: FunctionSchema) -> CompositeFormula | None:
+        hint = "write what becomes of an element of each list: 'foreach: self + other'"
+        return self._composite(fields, "foreach", hint)
+
+    def _composite(self, fields: Fields, key: str, hint: str) -> CompositeFormula | None:
         text = self.yaml.scalar(fields[key][1], f"'{key}'", hint)
         if text is None:
             return None
@@ -323,14 +305,10 @@ class OwnKeys:
         return None if formula is None else CompositeFormula(formula.text, formula.tree, of_elements=key == "foreach")
 
     def about(self, fields: Fields, schema: FunctionSchema) -> str | None:
-        if "about" not in fields:
-            return None
         text = self.yaml.scalar(fields["about"][1], "'about'", "say it in a sentence")
         return None if text is None else " ".join(text.value.split())
 
     def elementwise(self, fields: Fields, schema: FunctionSchema) -> ElementwiseFormula | None:
-        if "elementwise" not in fields:
-            return None
         hint = "write an element of the result as an expression: 'elementwise: self / (1 + abs(self))'"
         text = self.yaml.scalar(fields["elementwise"][1], "'elementwise'", hint)
         formula = None if text is None else self._formula(stripped(text))
@@ -373,8 +351,6 @@ class OwnKeys:
                 yield Requirement(formula, tuple(_IN_BRACES.split(message.value)[::2]), known)
 
     def kinks(self, fields: Fields, schema: FunctionSchema) -> tuple[WrittenFormula, ...]:
-        if "kinks" not in fields:
-            return ()
         hint = "write expressions whose zeros are the kinks: 'kinks: self - other'"
         node = fields["kinks"][1]
         nodes = node.value if isinstance(node, yaml.SequenceNode) else [node]
@@ -390,13 +366,9 @@ class OwnKeys:
             return None
 
     def samples(self, fields: Fields, schema: FunctionSchema) -> tuple[Text, ...]:
-        if "samples" not in fields:
-            return ()
         return read_sample_list(self.yaml, fields["samples"][1])
 
     def unique_part(self, fields: Fields, schema: FunctionSchema) -> str | None:
-        if "unique_part" not in fields:
-            return None
         node = fields["unique_part"][1]
         hint = "write expressions in the results, such as 'values, vectors * vectors[..., :1, :].sgn().conj()'"
         text = self.yaml.scalar(node, "'unique_part'", hint)
@@ -419,8 +391,6 @@ class OwnKeys:
         return " ".join(text.value.split())
 
     def unproven(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, str], ...]:
-        if "unproven" not in fields:
-            return ()
         hint = "write why, as in 'layouts: its result is about memory'"
         reasons = self.yaml.mapping(fields["unproven"][1], "'unproven'", hint) or {}
         found = []
@@ -438,8 +408,6 @@ class OwnKeys:
         return tuple(found)
 
     def not_a_derivative_because(self, fields: Fields, schema: FunctionSchema) -> str | None:
-        if "not_a_derivative_because" not in fields:
-            return None
         hint = "write why its formulas are not its derivatives, as in 'rounding counts as the identity'"
         text = self.yaml.scalar(fields["not_a_derivative_because"][1], "'not_a_derivative_because'", hint)
         if text is not None and not text.value.strip():
@@ -450,6 +418,4 @@ class OwnKeys:
         return None if text is None else " ".join(text.value.split())
 
     def domain(self, fields: Fields, schema: FunctionSchema) -> tuple[float, float] | None:
-        if "domain" not in fields:
-            return None
         return read_domain(self.yaml, fields["domain"][1])

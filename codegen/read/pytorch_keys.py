@@ -40,8 +40,6 @@ class PytorchKeys:
         self.known_tags = tags
 
     def variants(self, fields: Fields, schema: FunctionSchema) -> frozenset[str]:
-        if "variants" not in fields:
-            return _FUNCTION_ONLY
         text = self.yaml.scalar(fields["variants"][1], "'variants'", "write 'function', 'method' or 'function, method'")
         if text is None:
             return _FUNCTION_ONLY
@@ -68,8 +66,6 @@ class PytorchKeys:
         return frozenset(words) or _FUNCTION_ONLY
 
     def dispatch(self, fields: Fields, schema: FunctionSchema) -> tuple[DispatchEntry, ...]:
-        if "dispatch" not in fields:
-            return ()
         entries: list[DispatchEntry] = []
         seen: dict[str, Span] = {}
         node = fields["dispatch"][1]
@@ -150,8 +146,6 @@ class PytorchKeys:
         return None if module == NONE else module
 
     def autogen(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[OperatorName, Span], ...]:
-        if "autogen" not in fields:
-            return ()
         text = self.yaml.scalar(
             fields["autogen"][1], "'autogen'", "write operator names: 'autogen: add_.Tensor, add.out'"
         )
@@ -179,8 +173,6 @@ class PytorchKeys:
         return tuple(names.items())
 
     def tags(self, fields: Fields, schema: FunctionSchema) -> tuple[str, ...]:
-        if "tags" not in fields:
-            return ("pointwise",) if "elementwise" in fields else ()
         node = fields["tags"][1]
         hint = "write 'tags: pointwise' or 'tags: [pointwise, core]'"
         if isinstance(node, yaml.ScalarNode):
@@ -203,13 +195,9 @@ class PytorchKeys:
                 )
             else:
                 tags[text.value] = text.span()
-        if "elementwise" in fields and "pointwise" not in tags:
-            return (*tags, "pointwise")
         return tuple(tags)
 
     def structured_delegate(self, fields: Fields, schema: FunctionSchema) -> Text | None:
-        if "structured_delegate" not in fields:
-            return None
         text = self.yaml.scalar(
             fields["structured_delegate"][1], "'structured_delegate'", "name an operator: 'add.out'"
         )
@@ -230,8 +218,6 @@ class PytorchKeys:
             )
 
     def cpp_no_default_args(self, fields: Fields, schema: FunctionSchema) -> None:
-        if "cpp_no_default_args" not in fields:
-            return
         defaulted = {argument.name for argument in schema.all_arguments if argument.default is not None}
         node = fields["cpp_no_default_args"][1]
         for text in self.values.texts(node, "'cpp_no_default_args'", "an argument's name"):
@@ -250,8 +236,6 @@ class PytorchKeys:
             )
 
     def ufunc_inner_loop(self, fields: Fields, schema: FunctionSchema) -> None:
-        if "ufunc_inner_loop" not in fields:
-            return
         node = fields["ufunc_inner_loop"][1]
         values = [node]
         if isinstance(node, yaml.MappingNode):
