@@ -99,7 +99,9 @@ class FunctionReader:
         """With what the entry does not write, and follows."""
         follow = [key for key in RULES if key in self.implied and key not in fields]
         for key in follow:
-            function = replace(function, **RULES[key](function))
+            changed = {name: value for name, value in RULES[key](function).items() if value != getattr(function, name)}
+            if changed:
+                function = replace(function, **changed)
         self._followed[function.name] = follow
         return function
 

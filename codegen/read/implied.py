@@ -195,6 +195,7 @@ def with_others(function: NativeFunction, declared: Declared, followed: Collecti
         if copied is not None and copied.schema.is_view:
             function = replace(function, tags=(*function.tags, "view_copy"))
     if "autogen" in followed:
-        made = tuple(item for item in function.autogen if item[0] not in declared.functions)
-        function = replace(function, autogen=made)
+        made = tuple([item for item in function.autogen if item[0] not in declared.functions])
+        if len(made) < len(function.autogen):
+            function = replace(function, autogen=made)
     return function
