@@ -3,9 +3,9 @@
 It prints a line of JSON on the first process, seconds that are the least of all steps:
 
 - `step`: of the network on a batch of which each process has its part
-- `step without sums`: the same where gradients are not exchanged, `forward` what of it comes before the backward pass,
-  and `sums alone` the exchange where nothing else is done (both 0 for one process)
-- `allreduce`: of a Tensor, by its bytes, with `--collectives`
+- with `--parts` also `step without sums`, where gradients are not exchanged, `forward`, what of it comes before the
+  backward pass, `sums alone`, the exchange where nothing else is done (0 for one process), and `allreduce` of a Tensor,
+  by its bytes
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def least(work: Callable[[], Any], times: int) -> float:
     return min(taken[1:])  # the first one allocates
 
 
-def training(width: int, batch: int, steps: int) -> dict[str, float]:
-    """Seconds of a step of a network of three layers, and of its parts."""
+def training(width: int, batch: int, steps: int, parts: bool) -> dict[str, float]:
+    """Seconds of a step of a network of three layers, and of its parts where they are asked for."""
     rank, size = distributed.get_rank(), distributed.get_world_size()
     torch.manual_seed(0)
     network = nn.Sequential(
@@ -58,6 +58,8 @@ def training(width: int, batch: int, steps: int) -> dict[str, float]:
         optimizer.step()
 
     found = {"parameters": sum(each.numel() for each in network.parameters()), "step": least(step, steps)}
+    if not parts:
+        return found
     with model.no_sync() if size > 1 else contextlib.nullcontext():
         found["step without sums"] = least(step, steps) if size > 1 else found["step"]
         with torch.no_grad():
@@ -84,13 +86,13 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=1024)
     parser.add_argument("--batch", type=int, default=512)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--collectives", action="store_true")
+    parser.add_argument("--parts", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(bench.THREADS)
     distributed.init_process_group("mpi")
     found: dict[str, Any] = {"processes": distributed.get_world_size()}
-    found.update(training(options.width, options.batch, options.steps))
-    if options.collectives:
+    found.update(training(options.width, options.batch, options.steps, options.parts))
+    if options.parts:
         found["allreduce"] = {size: allreduce(size, options.steps) for size in SIZES}
     if distributed.get_rank() == 0:
         print(json.dumps(found))
