@@ -35,7 +35,10 @@ def watched(operator: Operator, info: OperatorInfo, kernel: Kernel, tell: Callab
         before = [array.tobytes() for array in read]
         result = kernel(*args, **kwargs)
         changed = any(array.tobytes() != content for array, content in zip(read, before, strict=True))
-        problem = "wrote to an argument" if changed else _problem(operator, info, [*_arrays(values)], result)
+        names_dtype = "ScalarType" in operator.schema and any(isinstance(value, np.dtype) for value in values)
+        problem = (
+            "wrote to an argument" if changed else _problem(operator, info, [*_arrays(values)], result, names_dtype)
+        )
         if problem is not None:
             tell(problem)
         return result
@@ -52,8 +55,12 @@ def place_of(kernel: Kernel) -> str:
         return str(getattr(kernel, "__name__", kernel))
 
 
-def _problem(operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray], result: Any) -> str | None:
-    """What is wrong with what a kernel returned; None if nothing is."""
+def _problem(
+    operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray], result: Any, names_dtype: bool
+) -> str | None:
+    """What is wrong with what a kernel returned, in the dtype that a call names or in that of the arguments; None if
+    nothing is.
+    """
     found = misfit(operator, result)
     if found is not None:
         return f"returned {found[1]}, and the schema wants {found[0]}"
@@ -79,7 +86,7 @@ def _problem(operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray
             if made.shape != shape:
                 return f"returned shape {made.shape} for arguments of shape {shape}: it works element by element"
     keeps_width = operator.promotion is None or operator.promotion[0] in _KEEPING
-    if not keeps_width or "ScalarType" in operator.schema:
+    if not keeps_width or names_dtype:
         return None
     return _width_problem(arrays, results, info.differentiable)
 

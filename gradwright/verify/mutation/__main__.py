@@ -23,16 +23,19 @@ from codegen.extension import SWITCH
 from codegen.module_names import GENERATED
 from codegen.ranks import ranks
 from gradwright.verify.mutation import faults
-from gradwright.verify.mutation.changes import AT_ZERO, FAULTS, Change
+from gradwright.verify.mutation.changes import AT_ZERO, FAULTS, ORDER, Change
 from gradwright.verify.mutation.subjects import KernelSubject, Subject, subjects
-from gradwright.verify.points import points
+from gradwright.verify.points import Point, array, points
 from gradwright.verify.printing import progress
-from gradwright.verify.property import BOTH
+from gradwright.verify.property import BOTH, REAL
 from gradwright.verify.proving import prove
+from gradwright.verify.results import Inapplicable
 from gradwright.verify.running import chosen, operators_of, part_of, processors
+from gradwright.verify.search import beside
 from gradwright.verify.second_order import at_special_values
 from gradwright.verify.table import BY_NAME
 from runtime import native
+from runtime.base.tensor import Tensor
 from runtime.load.operator_info import OperatorInfo
 
 # What a wrong formula shows in; the rest is about kernels and variants.
@@ -42,6 +45,8 @@ LOOKED_AT = (
 )  # fmt: skip
 # What a wrong kernel shows in, whose derivatives are looked at by their values.
 OF_KERNELS = ("returns", "gradient", "forward", "inputs", "beyond")
+# Kinds of mistakes that only values of derivatives show.
+OF_VALUES = ("digits", "range", "overflow", AT_ZERO)
 LEAST = 0.98
 
 
@@ -170,7 +175,10 @@ def mutants(package: str, subject: Subject | KernelSubject) -> list[Mutant]:
     found = []
     looked_at = OF_KERNELS if isinstance(subject, KernelSubject) else LOOKED_AT
     properties = [BY_NAME[name] for name in looked_at]
+    is_convention = all(operators[name].convention is not None for name in subject.operators)
     for name, change in numbered(subject.changes()):
+        if is_convention and change.kind in OF_VALUES:
+            continue  # gradients that are meant to be others than the derivatives are compared with nothing
         killed_by = None
         faults.start()
         with subject.with_mistake(change), warnings.catch_warnings():
@@ -180,7 +188,7 @@ def mutants(package: str, subject: Subject | KernelSubject) -> list[Mutant]:
                 if cells[-1].failures:
                     killed_by = cells[-1].name
                     break
-        if killed_by is None and change.kind == AT_ZERO and not _differs(subject, change, operators):
+        if killed_by is None and change.kind in (AT_ZERO, ORDER) and not _differs(subject, change, operators):
             continue  # it stands in a branch that is not taken there, say, or its derivative is zero anyway
         is_reached = (
             killed_by is not None
@@ -192,16 +200,15 @@ def mutants(package: str, subject: Subject | KernelSubject) -> list[Mutant]:
 
 
 def _differs(subject: Subject | KernelSubject, change: Change, operators: Mapping[str, OperatorInfo]) -> bool:
-    """Whether a mistake changes a second derivative at zeros, ties and other special values."""
+    """Whether a mistake changes a second derivative at zeros, ties and other special values, or, of orders, a gradient."""
 
     def computed() -> list[Any]:
-        return [
-            each
-            for name in subject.operators
-            for dtype in BOTH
-            for point in points(operators[name], dtype)
-            for each in at_special_values(point)
-        ]
+        every = [operators[name] for name in subject.operators]
+        if change.kind == ORDER:
+            calls = [point for info in every for point in (*points(info, REAL), *beside(info))]
+            return [array(each) for point in calls for each in _gradients_of(point)]
+        calls = [point for info in every for dtype in BOTH for point in points(info, dtype)]
+        return [each for point in calls for each in at_special_values(point)]
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -209,7 +216,17 @@ def _differs(subject: Subject | KernelSubject, change: Change, operators: Mappin
         with subject.with_mistake(change):
             wrong = computed()
     pairs = zip(right, wrong, strict=False)
-    return len(right) != len(wrong) or not all(np.allclose(a, b, rtol=1e-9, equal_nan=True) for a, b in pairs)
+    return len(right) != len(wrong) or not all(
+        np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=1e-9, equal_nan=True) for a, b in pairs
+    )
+
+
+def _gradients_of(point: Point) -> list[Tensor]:
+    """The gradients of a call; nothing where there are none."""
+    try:
+        return point.gradients(point.like(point.results()))
+    except (Inapplicable, RuntimeError, TypeError):
+        return []
 
 
 def numbered(changes: Iterator[Change]) -> Iterator[tuple[str, Change]]:

@@ -34,6 +34,7 @@ _LIKE = frozenset((
     "reshape_as",
 ))  # fmt: skip
 AT_ZERO = "second at zero"  # a kind: of second derivatives at zeros alone
+ORDER = "order"  # a kind: dims that are taken for sorted
 FAULTS = "faults"  # the name of that module in altered code
 _DIMS = frozenset(("dim", "dims", "dim0", "dim1", "axis"))
 
@@ -111,7 +112,7 @@ def faulty(function: ast.FunctionDef, tensors: frozenset[str], values: frozenset
                 made.append((AT_ZERO, _fault("constant_at_zero", node)))
             elif node.id in values:
                 made.append(("one value", _fault("first", node, ast.Constant(node.id))))
-                made.append(("order", _fault("in_order", node)))
+                made.append((ORDER, _fault("in_order", node)))
             for kind, fault in made:
                 yield Change(kind, node.lineno, node.id, ast.unparse(fault), _with(function, node, fault))
 
