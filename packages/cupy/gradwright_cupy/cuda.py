@@ -231,20 +231,17 @@ class Stream:
 
     Args:
         device: must be the current GPU.
-        priority: accepted where it is 0.
+        priority: the lower, the sooner its work comes; 0 where none is said.
         stream: CuPy's stream, by default a new one.
 
     Raises:
         RuntimeError: it is to be of another GPU.
-        NotImplementedError: it is to have another priority.
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, stream: Any = None) -> None:
         if device is not None and _index(device) != current_device():
             raise RuntimeError(f"a stream is of the current device, cuda:{current_device()}, and not of {device}")
-        if priority:
-            raise NotImplementedError("streams have the priority 0")
-        self._stream = cupy.cuda.Stream(non_blocking=True) if stream is None else stream
+        self._stream = cupy.cuda.Stream(non_blocking=True, priority=priority or None) if stream is None else stream
 
     @property
     def cuda_stream(self) -> int:

@@ -163,7 +163,7 @@ def test_samples_without_replacement() -> None:
         (lambda: torch.ones(2, 2, device="cuda").median(), NotImplementedError, "'median' has no kernel for CUDA"),
         (lambda: torch.ones(2).to("cuda", torch.bfloat16), TypeError, "CUDA has no elements of type bfloat16"),
         (lambda: torch.ones(2, device="cuda") + torch.ones(2), RuntimeError, "found at least two devices, cuda and"),
-        (lambda: torch.cuda.Stream(priority=-1), NotImplementedError, "priority"),
+        (lambda: torch.cuda.Stream("cuda:1"), RuntimeError, "of the current device, cuda:0, and not of cuda:1"),
         (lambda: torch.multinomial(torch.ones(2, device="cuda"), 3), RuntimeError, "without replacement"),
     ],
 )
