@@ -44,7 +44,31 @@ def install_backend(
         by_name[name].add_backend(key, partial(function, backend.namespace))
     for name, function in kernels.items():
         by_name[name].add_backend(key, function)
+    for offered in _offered.get(key, ()):
+        _take(key, *offered)
 
 
 # By the key, the package that brought it.
 brought_by: dict[str, str] = {}
+# By the key, packages that have kernels for it: the generated package, and its module with the table `OPERATORS`.
+_offered: dict[str, list[tuple[str, str]]] = {}
+
+
+def offer_kernels(key: str, package: str, module: str) -> None:
+    """Let the operators of a package have kernels for a key that another package brings, now or later.
+
+    Args:
+        key: the dispatch key.
+        package: the generated package with the operators.
+        module: has functions on arrays by the names of operators, `OPERATORS`; imported when the key is there.
+    """
+    _offered.setdefault(key, []).append((package, module))
+    if key in brought_by:
+        _take(key, package, module)
+
+
+def _take(key: str, package: str, module: str) -> None:
+    operators = vars(importlib.import_module(f"{package}.operators")).values()
+    by_name = {each.name: each for each in operators if isinstance(each, Operator)}
+    for name, function in importlib.import_module(module).OPERATORS.items():
+        by_name[name].add_backend(key, function)

@@ -1,7 +1,8 @@
-"""The target of CUDA: kernels for operators that are expressions over elements, for a back end of a package.
+"""The target of CUDA: kernels for the operators of a package that are expressions over elements.
 
-The back end's file says `elementwise: fused`, which names its module with `launch`. Printed are the package's own
-operators and those of its base; one that CUDA has no functions for goes by the kernel over the array API.
+Where the package brings a back end whose file says `elementwise: fused`, which names its module with `Launcher`, those
+of its base are printed as well; one that CUDA has no functions for goes by the kernel over the array API. The kernels
+of other packages are launched by gradwright-cupy.
 """
 
 from __future__ import annotations
@@ -9,51 +10,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from codegen.bind.backends import Backend
-from codegen.codes import Code
 from codegen.paths import Paths
 from codegen.plan.elementwise import ChoicePlan, RequirementPlan, Way
 from codegen.plan.operator import OperatorPlan
 from codegen.plan.plan import Plan
-from codegen.source import Diagnostics
 from codegen.targets.cuda.kernels import Kernel, kernel_of
 from codegen.targets.environment import environment
 from codegen.targets.literals import literal
 from codegen.targets.python.code import Lines, call, function_head
 from codegen.targets.python.names import argument
 from codegen.targets.python.text import PythonPrinter
-from codegen.targets.target import TargetError
 from codegen.words import CUDA
 
 name = CUDA
+# Of the package that brings the device `cuda`: what launches kernels, and its arrays.
+_LAUNCHER, _ARRAYS = "gradwright_cupy.fused", "gradwright_cupy.arrays"
 
 
 def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
     """The kernels, and the functions in Python that launch them: path below the output folder, and text."""
     env = environment(paths.templates, name)
     backend = next((each for each in plan.backends if each.elementwise is not None), None)
-    if backend is None:
-        diagnostics = Diagnostics()
-        source = plan.operators[0].source.text.span() if plan.operators else None
-        assert source is not None, "a package without operators and without a back end has no targets"
-        diagnostics.error(
-            Code.NOT_PORTABLE, source, "kernels in CUDA are those of a back end, and the package brings none",
-            "its file says 'elementwise: fused', the module that launches them",
-        )  # fmt: skip
-        raise TargetError(diagnostics)
-    operators = [*plan.operators, *(plan.base.operators if plan.base is not None else ())]
+    beneath = () if backend is None or plan.base is None else plan.base.operators
+    operators = [each for each in (*plan.operators, *beneath) if each.source.elementwise is not None]
     writer = _Writer(plan, backend)
-    functions = [writer.function(each) for each in operators if each.source.elementwise is not None]
+    functions = [writer.function(each) for each in operators]
     yield "__init__.py", env.get_template("init.py.j2").render()
     yield "elements.cuh", env.get_template("elements.cuh.j2").render()
     yield "kernels.cu", env.get_template("kernels.cu.j2").render(kernels=[each.text for each in writer.kernels])
     yield (
         "kernels.py",
         env.get_template("kernels.py.j2").render(
-            launcher=backend.elementwise,
-            arrays=backend.arrays,
+            launcher=_LAUNCHER if backend is None else backend.elementwise,
+            arrays=_ARRAYS if backend is None else backend.arrays,
             imports=[f"import {module} as {_alias(module)}" for module in sorted(writer.modules)],
             table=[_row(kernel) for kernel in writer.kernels],
             functions=functions,
+            operators=[(str(each.name), function_name(each)) for each in operators],
         ),
     )
 

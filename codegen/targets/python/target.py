@@ -25,7 +25,7 @@ from codegen.targets.python.nodes import NodeView, node_view
 from codegen.targets.python.operators import operator_view
 from codegen.targets.python.packets import packet_view, sign_view
 from codegen.targets.python.text import PythonPrinter, import_lines
-from codegen.words import BUILT_IN_NAMESPACE, COMMON_KINDS
+from codegen.words import BUILT_IN_NAMESPACE, COMMON_KINDS, CUDA
 
 name = "python"
 
@@ -79,6 +79,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             namespace=plan.namespace,
             interface=INTERFACE,
             backends=[backends.module_of(backend) for backend in plan.backends],
+            offers=CUDA in paths.targets and not any(backend.elementwise for backend in plan.backends),
         ),
     )
     if package is not None:  # the YAML of a package names them by where they lie in its own folder

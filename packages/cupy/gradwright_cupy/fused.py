@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 
 from gradwright_cupy.arrays import Array
 
-FOLDER = Path(__file__).parent / "_generated" / "cuda"
 # How C++ calls elements in memory, by the names of dtypes.
 TYPES = {
     "float32": "float", "float64": "double", "float16": "elements::half_t", "bool": "bool",
@@ -29,62 +28,86 @@ _BLOCK = 256  # threads
 _LARGEST_GRID = 1 << 16  # a thread goes on with another element where there are more
 
 
-def launch(
-    kernel: str,
-    operator: str,
-    tensors: Sequence[Array],
-    numbers: Sequence[Any],
-    otherwise: Callable[[], Array] | None,
-) -> Array:
-    """The result of a kernel on arrays that broadcast.
+class Launcher:
+    """Launches the kernels of a generated package.
 
     Args:
-        kernel: its name in kernels.cu; "" where there is none.
-        operator: whose it is, for messages.
-        tensors: all of one dtype.
-        numbers: in the order of its parameters.
-        otherwise: computes what the kernel is not for.
-
-    Raises:
-        NotImplementedError: it is not for these dtypes, and nothing else is there.
+        file: its module that has the table; elements.cuh and kernels.cu lie beside it.
+        kernels: by their names, how many Tensors and numbers they take, whether they give bools, and whether they may
+            take integers.
     """
-    if not kernel or not _is_for(kernel, tensors, numbers):
-        if otherwise is not None:
-            return otherwise()
-        kinds = ", ".join(dict.fromkeys(str(each.dtype) for each in tensors)) or "any dtype"
-        raise NotImplementedError(f"'{operator}' has no kernel for CUDA that takes {kinds}")
-    dtype = tensors[0].dtype
-    shape = np.broadcast_shapes(*(each.shape for each in tensors))
-    out = cupy.empty(shape, dtype=np.dtype(bool) if _table()[kernel][2] else dtype)
-    if not out.size:
+
+    def __init__(self, file: str, kernels: Mapping[str, tuple[int, int, bool, bool]]) -> None:
+        self.folder = Path(file).parent
+        self.kernels = kernels
+        self._compiled: dict[str, Any] = {}
+
+    def __call__(
+        self,
+        kernel: str,
+        operator: str,
+        tensors: Sequence[Array],
+        numbers: Sequence[Any],
+        otherwise: Callable[[], Array] | None,
+    ) -> Array:
+        """The result of a kernel on arrays that broadcast.
+
+        Args:
+            kernel: its name in kernels.cu; "" where there is none.
+            operator: whose it is, for messages.
+            tensors: all of one dtype.
+            numbers: in the order of its parameters.
+            otherwise: computes what the kernel is not for.
+
+        Raises:
+            NotImplementedError: it is not for these dtypes, and nothing else is there.
+        """
+        if not kernel or not self._is_for(kernel, tensors, numbers):
+            if otherwise is not None:
+                return otherwise()
+            kinds = ", ".join(dict.fromkeys(str(each.dtype) for each in tensors)) or "any dtype"
+            raise NotImplementedError(f"'{operator}' has no kernel for CUDA that takes {kinds}")
+        dtype = tensors[0].dtype
+        shape = np.broadcast_shapes(*(each.shape for each in tensors))
+        out = cupy.empty(shape, dtype=np.dtype(bool) if self.kernels[kernel][2] else dtype)
+        if not out.size:
+            return out
+        flat = all(each.shape == shape and each.flags.c_contiguous for each in tensors)
+        sizes, steps = ((), [()] * len(tensors)) if flat else layout(shape, tensors)
+        if len(sizes) > _DIMS:
+            tensors = [cupy.ascontiguousarray(cupy.broadcast_to(each, shape)) for each in tensors]
+            flat, sizes, steps = True, (), [()] * len(tensors)
+        arguments: list[Any] = [np.int64(out.size), *_padded(sizes, 1)[1:], out]
+        for array, each in zip(tensors, steps, strict=True):
+            arguments += [array, *_padded(each, 0)]
+        scalar = np.float32 if dtype.name == "float16" else dtype.type
+        arguments += [scalar(number) for number in numbers]
+        blocks = min(math.ceil(out.size / _BLOCK), _LARGEST_GRID)
+        name = expression(kernel, TYPES[dtype.name], TYPES[out.dtype.name], flat)
+        self.compiled(name)((blocks,), (_BLOCK,), tuple(arguments))
         return out
-    flat = all(each.shape == shape and each.flags.c_contiguous for each in tensors)
-    sizes, steps = (shape, [(0,) * len(shape)] * len(tensors)) if flat else layout(shape, tensors)
-    if len(sizes) > _DIMS and not flat:
-        tensors = [cupy.ascontiguousarray(cupy.broadcast_to(each, shape)) for each in tensors]
-        flat = True
-    if flat:
-        sizes, steps = (), [()] * len(tensors)
-    arguments: list[Any] = [np.int64(out.size), *_padded(sizes, 1)[1:], out]
-    for array, each in zip(tensors, steps, strict=True):
-        arguments += [array, *_padded(each, 0)]
-    scalar = np.float32 if dtype.name == "float16" else dtype.type
-    arguments += [scalar(number) for number in numbers]
-    blocks = min(math.ceil(out.size / _BLOCK), _LARGEST_GRID)
-    function = compiled(kernel, TYPES[dtype.name], TYPES[out.dtype.name], flat)
-    function((blocks,), (_BLOCK,), tuple(arguments))
-    return out
 
+    def _is_for(self, kernel: str, tensors: Sequence[Array], numbers: Sequence[Any]) -> bool:
+        """Whether a kernel computes with these arrays and numbers."""
+        dtype = tensors[0].dtype
+        if any(each.dtype != dtype for each in tensors) or any(isinstance(number, complex) for number in numbers):
+            return False
+        if dtype.kind == "f":
+            return dtype.name in TYPES
+        integers = not any(isinstance(number, float) for number in numbers)
+        return dtype.kind in "iu" and integers and self.kernels[kernel][3]
 
-def _is_for(kernel: str, tensors: Sequence[Array], numbers: Sequence[Any]) -> bool:
-    """Whether a kernel computes with these arrays and numbers."""
-    dtype = tensors[0].dtype
-    if any(each.dtype != dtype for each in tensors) or any(isinstance(number, complex) for number in numbers):
-        return False
-    if dtype.kind == "f":
-        return dtype.name in TYPES
-    integers = not any(isinstance(number, float) for number in numbers)
-    return dtype.kind in "iu" and integers and _table()[kernel][3]
+    @functools.cached_property
+    def source(self) -> str:
+        """The text of all kernels."""
+        return "\n".join((self.folder / name).read_text(encoding="utf-8") for name in ("elements.cuh", "kernels.cu"))
+
+    def compiled(self, name: str) -> Any:
+        """A kernel for some types, which is compiled when it is first asked for."""
+        if name not in self._compiled:
+            module = cupy.RawModule(code=self.source, options=("-std=c++17",), name_expressions=(name,))
+            self._compiled[name] = module.get_function(name)
+        return self._compiled[name]
 
 
 def layout(shape: Sequence[int], tensors: Sequence[Array]) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
@@ -119,26 +142,6 @@ def _padded(values: Sequence[int], missing: int) -> list[np.int64]:
     return [np.int64(each) for each in (*[missing] * (_DIMS - len(values)), *values)]
 
 
-def _table() -> dict[str, tuple[int, int, bool, bool]]:
-    from gradwright_cupy._generated.cuda.kernels import KERNELS
-
-    return KERNELS
-
-
-@functools.cache
-def source() -> str:
-    """The text of all kernels."""
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("elements.cuh", "kernels.cu"))
-
-
 def expression(kernel: str, stored: str, given: str, flat: bool) -> str:
     """A kernel for some types, as C++ names it."""
     return f"{kernel}<{stored}, {given}, {str(flat).lower()}>"
-
-
-@functools.cache
-def compiled(kernel: str, stored: str, given: str, flat: bool) -> Any:
-    """A kernel for some types, which is compiled when it is first asked for."""
-    name = expression(kernel, stored, given, flat)
-    module = cupy.RawModule(code=source(), options=("-std=c++17",), name_expressions=(name,))
-    return module.get_function(name)

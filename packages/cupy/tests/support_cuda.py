@@ -35,7 +35,7 @@ class RawModule:
 
     def get_function(self, name: str) -> Any:
         assert name in self._names
-        return functools.partial(_launch, _library(self._code), name)
+        return functools.partial(_launch, _library(self._code, self._names), name)
 
 
 def expressions() -> list[str]:
@@ -51,10 +51,16 @@ def expressions() -> list[str]:
     ]
 
 
+def _library(code: str, names: tuple[str, ...]) -> ctypes.CDLL:
+    """The library with kernels: all of the package's, or these of another text."""
+    from gradwright_cupy._generated.cuda.kernels import launch
+
+    return _compiled(code, tuple(expressions()) if code == launch.source else names)
+
+
 @functools.cache
-def _library(code: str) -> ctypes.CDLL:
-    """All kernels as a library that is compiled once for a text."""
-    names = expressions()
+def _compiled(code: str, names: tuple[str, ...]) -> ctypes.CDLL:
+    """Kernels as a library that is compiled once for a text."""
     runs = [
         f'extern "C" void run_{place}(unsigned blocks, unsigned threads, void** arguments) '
         f"{{ run(&{name}, blocks, threads, arguments); }}"

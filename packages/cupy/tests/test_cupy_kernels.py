@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import textwrap
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import nvrtc
@@ -36,13 +40,13 @@ NOT_PRINTED = {"polar", "clamp_min.Tensor", "clamp_max.Tensor"}
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The kernels that were launched since."""
     found: list[str] = []
-    compiled = fused.compiled
+    compiled = fused.Launcher.compiled
 
-    def note(kernel: str, *types: object) -> object:
-        found.append(kernel)
-        return compiled(kernel, *types)  # type: ignore[arg-type]
+    def note(self: fused.Launcher, name: str) -> object:
+        found.append(name.partition("<")[0])
+        return compiled(self, name)
 
-    monkeypatch.setattr(fused, "compiled", note)
+    monkeypatch.setattr(fused.Launcher, "compiled", note)
     return found
 
 
@@ -155,10 +159,61 @@ def test_bools_and_complex_numbers_go_by_the_array_api(launched: list[str]) -> N
     assert launched == ["relu_default"]
 
 
+PROJECT = """
+    [tool.gradwright]
+    schema_version = 1
+    package = "mine"
+    targets = ["cuda"]
+"""
+OPERATOR = """
+    - func: soft(Tensor self, Scalar k=2) -> Tensor
+      variants: function, method
+      elementwise: self / (1 + abs(self * k))
+      promotion: int_to_float
+      dtypes: real
+      samples:
+      - T(3, 4)
+"""
+PROGRAM = """
+    import sys
+    sys.path[:0] = {paths!r}
+    import support_cupy
+    {imports}
+    import gradwright as torch
+    from gradwright_cupy import fused
+    x = torch.linspace(-1, 3, 6).reshape(2, 3)
+    one, other = x.clone().requires_grad_(), x.cuda().requires_grad_()
+    for tensor in (one, other):
+        (mine.soft(tensor, 3) * tensor.t().soft().sum()).sum().backward()
+    assert torch.allclose(other.grad.cpu(), one.grad, rtol=1e-5), (other.grad, one.grad)
+    from mine._generated.cuda.kernels import launch
+    print(sorted(launch._compiled))
+"""
+
+
+@pytest.mark.parametrize("imports", ["support_cupy.install(); import mine", "import mine; support_cupy.install()"])
+def test_operators_of_other_packages_are_kernels_as_well(tmp_path: Path, imports: str) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (tmp_path / "pyproject.toml").write_text(textwrap.dedent(PROJECT))
+    (folder / "__init__.py").write_text("from mine._generated import *\n")
+    (folder / "native_functions.yaml").write_text(textwrap.dedent(OPERATOR))
+    (folder / "derivatives.yaml").write_text("[]\n")
+    command = [sys.executable, "-m", "gradwright", "generate", "--no-verify"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    tests = Path(__file__).parent
+    paths = [str(tmp_path), str(tests), str(tests.parent)]
+    program = textwrap.dedent(PROGRAM.format(paths=paths, imports=imports))
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "['soft_default<float, float, false>', 'soft_default<float, float, true>']\n"
+
+
 @pytest.mark.skipif(nvrtc.library() is None, reason="needs the wheel nvidia-cuda-nvrtc-cu12")
 @pytest.mark.parametrize("architecture", ["compute_75", "compute_90"])
 def test_the_compiler_of_cuda_takes_all_kernels(architecture: str) -> None:
     names = [name for name in support_cuda.expressions() if "float," in name or architecture == "compute_90"]
-    ptx = nvrtc.compile_for(architecture, fused.source(), names)
+    ptx = nvrtc.compile_for(architecture, kernels.launch.source, names)
     assert ptx.count(".entry ") == len(names)
     assert "cvt.f32.f16" in ptx or architecture != "compute_90"
