@@ -14,7 +14,7 @@ from tools.site.charts import with_bars
 from tools.site.checks import problems, read_page
 from tools.site.examples import is_drawn, values, with_graphs
 from tools.site.operators import Operators, Page, operator_pages
-from tools.site.sources import sections, with_titles
+from tools.site.sources import sections, with_operators, with_titles
 
 CHAIN_RULE = ROOT / "docs" / "from-the-chain-rule.md"
 
@@ -106,6 +106,11 @@ def test_links_have_the_titles_of_pages() -> None:
     )
     wanted = "See [](yaml.md), [speed](speed.md) and [](../torch.md), listed in [the start page](index.md)."
     assert with_titles(page) == wanted
+
+
+def test_reports_lead_to_the_pages_of_operators() -> None:
+    table = "| `mul.Tensor` | proven |\n| `nothing` | |\n"
+    assert with_operators(table, {"mul"}) == "| [`mul.Tensor`](../operators/mul.md) | proven |\n| `nothing` | |\n"
 
 
 def test_what_leads_nowhere_or_is_loaded_from_elsewhere_is_noticed(tmp_path: Path) -> None:
