@@ -28,9 +28,12 @@ ALL_TARGETS = (*TARGETS, RULES, *FRAMEWORKS, CUDA)
 PROPERTIES = (
     "returns", "gradient", "gradient_complex", "complex_step", "boundary", "linear", "forward", "forward_complex",
     "transposed", "second", "second_complex", "modes", "undefined", "needed", "saved", "dtypes", "layouts", "empty",
-    "inplace", "out", "inputs", "batching", "beyond", "native",
+    "inplace", "out", "inputs", "batching", "reference", "beyond", "native",
 )  # fmt: skip
 """What `verify` proves of an operator: the names of the properties in gradwright/verify/table.py."""
+
+REFERENCE_LIBRARIES = ("numpy", "scipy", "mpmath")
+"""With whose functions values of operators are compared."""
 
 FRAMEWORK_PROPERTIES = (*PROPERTIES, "compiled", "registered")
 """With what it proves besides of what a target has made of an operator for another framework."""

@@ -22,6 +22,7 @@ from codegen.words import (
     DTYPE_GROUPS,
     DTYPE_KINDS,
     PROPERTIES,
+    REFERENCE_LIBRARIES,
     TAGS,
     VARIANTS,
     HalfKind,
@@ -375,6 +376,16 @@ KEYS = (
     Key(
         "unique_part", "what of the results the arguments determine, as Python expressions in the results",
         _STRING, _own(OwnKeys.unique_part), "unique_part", is_own=True, former="determined",
+    ),
+    Key(
+        "reference",
+        "the function of NumPy, SciPy or mpmath that gives the same values, with which proofs compare them; in "
+        "parentheses its arguments, where they are not the operator's Tensors and numbers in their order",
+        _pattern(
+            rf"({'|'.join(REFERENCE_LIBRARIES)})(\.{WORD})+\s*(\(.*\))?", "scipy.special.erf",
+            "scipy.special.eval_legendre(n, x)",
+        ),
+        _own(OwnKeys.reference), "reference", is_own=True, arguments=Arguments.IN_PARENTHESES,
     ),
     Key(
         "unproven", "properties that `verify` can not prove, and why",

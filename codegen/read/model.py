@@ -161,6 +161,8 @@ class NativeFunction:
     numbers_as_tensors: bool = False  # Gradwright: whether numbers may stand for all of its Tensors
     composite: CompositeFormula | None = None  # Gradwright: the formula that it is
     unique_part: str | None = None  # Gradwright: what of the results is determined, as Python expressions in them
+    # Gradwright: the function of NumPy, SciPy or mpmath that gives the same values, perhaps with its arguments
+    reference: str | None = None
     unproven: tuple[tuple[str, str], ...] = ()  # Gradwright: properties that can not be proven, and why
     # Gradwright: why its formulas are not the derivatives of what it computes
     not_a_derivative_because: str | None = None

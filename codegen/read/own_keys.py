@@ -10,6 +10,7 @@ import yaml
 
 from codegen.codes import Code
 from codegen.formula.parser import parse_formula
+from codegen.read import references
 from codegen.read.model import (
     CompositeFormula,
     Convention,
@@ -389,6 +390,10 @@ class OwnKeys:
                 self.yaml.error(Code.SAMPLE, node, message, did_you_mean(each.id, names) or hint)
                 return None
         return " ".join(text.value.split())
+
+    def reference(self, fields: Fields, schema: FunctionSchema) -> str | None:
+        text = self.yaml.scalar(fields["reference"][1], "'reference'", references.HINT)
+        return None if text is None else references.read_reference(text, schema, self.yaml.diagnostics)
 
     def unproven(self, fields: Fields, schema: FunctionSchema) -> tuple[tuple[str, str], ...]:
         hint = "write why, as in 'layouts: its result is about memory'"

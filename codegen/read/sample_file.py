@@ -10,22 +10,30 @@ import yaml
 
 from codegen.codes import Code
 from codegen.read.model import NativeFunction
+from codegen.read.references import HINT, read_reference
 from codegen.read.samples import parse_sample
 from codegen.read.yaml_text import YamlFile, describe
 from codegen.source import Diagnostics, ParseError, Text
 from codegen.words import did_you_mean
 
-_DOMAIN = "domain"
+_DOMAIN, _REFERENCE, _SAMPLES = "domain", "reference", "samples"
 _HINT = "write it as '- add.Tensor:' and below it a line for each call: '  - T(3, 4), T(4)'"
 
 
 @dataclass(frozen=True, slots=True)
 class SampleEntry:
-    """The samples of one operator, whose whole name is `name`, or the range of those that it gets by itself."""
+    """What one operator is tested with, whose whole name is `name`.
+
+    Attributes:
+        samples: the calls.
+        domain: the range of those that it gets by itself.
+        reference: the function that has the same values.
+    """
 
     name: Text
-    samples: tuple[Text, ...]
+    samples: tuple[Text, ...] = ()
     domain: tuple[float, float] | None = None
+    reference: Text | None = None
 
 
 def read_sample_list(file: YamlFile, node: yaml.Node) -> tuple[Text, ...]:
@@ -81,14 +89,20 @@ def _number(file: YamlFile, text: Text | None, hint: str) -> float | None:
     return number
 
 
-def _samples_or_domain(file: YamlFile, name: Text, node: yaml.Node) -> SampleEntry:
+def _entry(file: YamlFile, name: Text, node: yaml.Node) -> SampleEntry:
     if not isinstance(node, yaml.MappingNode):
         return SampleEntry(name, read_sample_list(file, node))
     fields = file.mapping(node, f"'{name}'") or {}
-    for key in fields.keys() - {_DOMAIN}:
-        hint = f"samples are a list, and their range is '{_DOMAIN}: [low, high]'"
+    known = (_SAMPLES, _DOMAIN, _REFERENCE)
+    for key in fields.keys() - set(known):
+        hint = did_you_mean(key, known) or f"there are {', '.join(known)}"
         file.error(Code.UNKNOWN_KEY, fields[key][0], f"unknown key '{key}'", hint)
-    return SampleEntry(name, (), read_domain(file, fields[_DOMAIN][1]) if _DOMAIN in fields else None)
+    return SampleEntry(
+        name,
+        read_sample_list(file, fields[_SAMPLES][1]) if _SAMPLES in fields else (),
+        read_domain(file, fields[_DOMAIN][1]) if _DOMAIN in fields else None,
+        file.scalar(fields[_REFERENCE][1], f"'{_REFERENCE}'", HINT) if _REFERENCE in fields else None,
+    )
 
 
 def read_sample_file(file: YamlFile) -> tuple[SampleEntry, ...]:
@@ -96,7 +110,7 @@ def read_sample_file(file: YamlFile) -> tuple[SampleEntry, ...]:
     entries: dict[str, SampleEntry] = {}
     for node in file.entries():
         for key, value in (file.mapping(node, "an entry", _HINT) or {}).values():
-            entry = _samples_or_domain(file, file.text(key), value)
+            entry = _entry(file, file.text(key), value)
             first = entries.setdefault(entry.name.value, entry)
             if first is not entry:
                 file.diagnostics.error(
@@ -109,7 +123,7 @@ def read_sample_file(file: YamlFile) -> tuple[SampleEntry, ...]:
 def with_samples(
     functions: Sequence[NativeFunction], entries: Sequence[SampleEntry], diagnostics: Diagnostics
 ) -> tuple[NativeFunction, ...]:
-    """The operators with the samples that a samples.yaml has for them, or with their range."""
+    """The operators with what a samples.yaml has for them."""
     known = {str(function.name): function for function in functions}
     joined: dict[str, NativeFunction] = {}
     for entry in entries:
@@ -125,12 +139,20 @@ def with_samples(
                 Code.GIVEN_TWICE, entry.name.span(), f"'{entry.name}' has 'samples' in its entry, too",
                 "write them in one of the two files", ((function.samples[0].span(), "they begin here"),),
             )  # fmt: skip
-        elif entry.domain is not None and function.domain is not None:
-            message = f"'{entry.name}' has '{_DOMAIN}' in its entry, too"
+        elif both := _said_twice(function, entry):
+            message = f"'{entry.name}' has '{both}' in its entry, too"
             note = (function.text.span(0, function.schema.name_end), "declared here")
             hint = "write it in one of the two files"
             diagnostics.error(Code.GIVEN_TWICE, entry.name.span(), message, hint, (note,))
         else:
-            domain = function.domain if entry.domain is None else entry.domain
-            joined[entry.name.value] = replace(function, samples=entry.samples, domain=domain)
+            reference, domain = function.reference, function.domain if entry.domain is None else entry.domain
+            if entry.reference is not None:
+                reference = read_reference(entry.reference, function.schema, diagnostics)
+            joined[entry.name.value] = replace(function, samples=entry.samples, domain=domain, reference=reference)
     return tuple(joined.get(str(function.name), function) for function in functions)
+
+
+def _said_twice(function: NativeFunction, entry: SampleEntry) -> str:
+    """A key that both files have for an operator; empty where none is."""
+    said = {_DOMAIN: (function.domain, entry.domain), _REFERENCE: (function.reference, entry.reference)}
+    return next((key for key, values in said.items() if None not in values), "")

@@ -13,7 +13,7 @@ import numpy as np
 
 from codegen.module_names import INNER_PACKAGES, PUBLIC_PACKAGE, RUNTIME, short_name
 from gradwright.testing import make_sample, operator_of
-from gradwright.verify import first_order, kernels
+from gradwright.verify import first_order, kernels, references
 from gradwright.verify.points import Point, all_tensors, array, tensors_in
 from gradwright.verify.results import Inapplicable, Refuted, Undecided
 from gradwright.verify.variations import USUAL_RANGES, Variation, parsed, unparsed, variations
@@ -97,7 +97,7 @@ def _is_asked_for(name: str, point: Point) -> bool:
     is_derivative = info.differentiable or info.composite
     if name == "gradient":
         return is_derivative and info.convention is None
-    return name == "returns" or (is_derivative and not _is_empty(point))
+    return name in ("returns", "reference") or (is_derivative and not _is_empty(point))
 
 
 def _returns(point: Point) -> None:
@@ -107,7 +107,12 @@ def _returns(point: Point) -> None:
     kernels.returns(narrow)
 
 
-_CHECKS = {"returns": _returns, "gradient": first_order.gradient_along, "forward": first_order.forward}
+_CHECKS = {
+    "returns": _returns,
+    "reference": references.reference,
+    "gradient": first_order.gradient_along,
+    "forward": first_order.forward,
+}
 
 
 def _is_empty(point: Point) -> bool:

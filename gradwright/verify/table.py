@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradwright.verify import batching, boundary, first_order, kernels, layouts, saved, search, second_order, variants
+from gradwright.verify import (
+    batching,
+    boundary,
+    first_order,
+    kernels,
+    layouts,
+    references,
+    saved,
+    search,
+    second_order,
+    variants,
+)
 from gradwright.verify.points import HALVES
 from gradwright.verify.property import BOTH, COMPLEX, EVERY, REAL, Property
 
@@ -35,6 +46,7 @@ PROPERTIES = (
         "inputs", "arguments are left alone", variants.inputs, ("float32", "complex64", *BOTH), of_derivatives=False
     ),
     Property("batching", "a batch against a loop", batching.batching, BOTH, of_derivatives=False),
+    Property("reference", "values against NumPy, SciPy or mpmath", references.reference, BOTH, of_derivatives=False),
     Property(
         "beyond",
         "results, gradients and tangents beside the samples",

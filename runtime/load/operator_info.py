@@ -16,7 +16,8 @@ class OperatorInfo:
     properties that can not be proven of it, with the reasons; `convention` says why its formulas are not its
     derivatives, where they are meant to be others; `determined` names the results, and says in them what
     the arguments determine, where they are not the results themselves. `joint` are the arguments that have a backward
-    formula together.
+    formula together. `reference` names the function of another library that gives the same values, perhaps with its
+    arguments.
     """
 
     name: str
@@ -38,3 +39,4 @@ class OperatorInfo:
     convention: str | None = None
     determined: tuple[tuple[str, ...], str] | None = None
     joint: tuple[tuple[str, ...], ...] = ()
+    reference: str | None = None

@@ -25,6 +25,7 @@ class Rule:
     results: str = "Tensor"
     dtypes: str = ""
     unproven: tuple[str, ...] = ()
+    reference: str = ""
 
 
 PRODUCT = ("T(3, 3), T(3, 3)",)
@@ -261,6 +262,7 @@ def _add(rule: Rule, project: Project) -> None:
     schema = f"{rule.name}({rule.arguments}) -> {rule.results}"
     lines = [f"- func: {schema}", "  dispatch:", f"    CPU: {rule.name}"]
     lines += [f"  dtypes: {rule.dtypes}"] if rule.dtypes else []
+    lines += [f"  reference: {rule.reference}"] if rule.reference else []
     lines += ["  unproven:", *(f"    {line}" for line in rule.unproven)] if rule.unproven else []
     lines += ["  samples:", *(f"  - {sample}" for sample in rule.samples)]
     project.append("native_functions.yaml", "\n".join([*lines, "", ""]))

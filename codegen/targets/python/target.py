@@ -144,6 +144,7 @@ def _registry_entry(operator: OperatorPlan, package: str | None) -> SimpleNamesp
         "dtypes": COMMON_KINDS if source.dtypes is None else tuple(k for k in source.dtypes.kinds if k in COMMON_KINDS),
         "samples": operator.samples,
         **({} if source.unique_part is None else {"determined": (_result_names(operator), source.unique_part)}),
+        **({} if source.reference is None else {"reference": source.reference}),
         **({"unproven": source.unproven} if source.unproven else {}),
         **({} if source.not_a_derivative_because is None else {"convention": source.not_a_derivative_because}),
         **({"joint": joint} if (joint := _joint_arguments(operator)) else {}),

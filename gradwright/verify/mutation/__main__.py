@@ -200,7 +200,7 @@ def mutants(package: str, subject: Subject | KernelSubject) -> list[Mutant]:
 
 
 def _differs(subject: Subject | KernelSubject, change: Change, operators: Mapping[str, OperatorInfo]) -> bool:
-    """Whether a mistake changes a second derivative at zeros, ties and other special values, or, of orders, a gradient."""
+    """Whether a mistake changes a second derivative at special values, or, of orders, a gradient."""
 
     def computed() -> list[Any]:
         every = [operators[name] for name in subject.operators]
