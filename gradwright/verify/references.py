@@ -25,8 +25,8 @@ def reference(point: Point) -> None:
     """The results are what the operator's reference gives for the same arguments.
 
     Raises:
-        Inapplicable: the operator has none, or it does not take such a call.
-        Undecided: its library is not installed.
+        Inapplicable: the operator has none.
+        Undecided: its library is not installed, or it does not take such a call.
     """
     if point.info.reference is None:
         raise Inapplicable("no reference is named")
@@ -38,7 +38,7 @@ def reference(point: Point) -> None:
         with np.errstate(all="ignore"):
             wanted = function(*args, **kwargs)
     except (TypeError, ValueError, NotImplementedError, np.linalg.LinAlgError) as error:
-        raise Inapplicable("the reference takes no such call") from error
+        raise Undecided(f"{ast.unparse(tree.func)} does not take this call") from error
     results = found if isinstance(found, list | tuple) else (found,)
     others = wanted if isinstance(wanted, tuple) else (wanted,)
     name = ast.unparse(tree.func)
@@ -133,7 +133,7 @@ def _arguments(point: Point, call: ast.Call) -> tuple[list[Any], dict[str, Any]]
 
 
 def _plain(value: Any) -> Any:
-    """An argument without Tensors."""
+    """An argument without Tensors; a list is a tuple, as NumPy wants axes."""
     if isinstance(value, Tensor):
         return array(value)
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+    return tuple(_plain(each) for each in value) if isinstance(value, list | tuple) else value

@@ -78,5 +78,11 @@ def test_arguments_are_those_that_are_named() -> None:
     assert "has shape" in wrong.failures[0].message
 
 
+def test_what_takes_no_call_proves_nothing() -> None:
+    cell = proven(replace(OPERATORS["erf"], reference="numpy.linalg.inv"))
+    assert cell.status is Status.SKIPPED
+    assert cell.reasons == ["numpy.linalg.inv does not take this call"]
+
+
 def test_where_none_is_named_there_is_nothing_to_prove() -> None:
     assert proven(OPERATORS["sin"]).status is Status.NONE
