@@ -15,7 +15,7 @@ from pathlib import Path
 
 from codegen.inputs import FORMAT, MANIFEST, checksum, content
 from codegen.paths import ARRAY_API, BATCHING_RULES, SCHEMAS, Paths
-from codegen.words import BUILT_IN_NAMESPACE, CPP, RULES, TARGETS
+from codegen.words import BUILT_IN_NAMESPACE, CPP, CUDA, RULES, TARGETS
 from codegen.writing import text_of, write_text
 
 # Beside the output of a package: what is known of the rules that it was made from (`codegen/proof_outcomes.py`).
@@ -165,8 +165,9 @@ def source_files(paths: Paths, target: str) -> Iterator[Path]:
     yield from paths.native_kernels
     if target == CPP:
         yield from paths.own_kernels
+    generated = paths.output.parent if paths.output.name == target == CUDA else paths.output
     for _, path in paths.backends:
-        yield from (each for each in (path, *sorted(path.parent.rglob("*.py"))) if paths.output not in each.parents)
+        yield from (each for each in (path, *sorted(path.parent.rglob("*.py"))) if generated not in each.parents)
     folders = (ARRAY_API, "kernels", "composite", "helpers", "upstream", BATCHING_RULES)
     by_hand = (paths.functions_by_hand, paths.array_functions, paths.update_rules)
     for part in (*(part for _, part in paths.own), *map(paths.operators_part, folders), *by_hand):

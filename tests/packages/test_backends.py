@@ -121,6 +121,16 @@ LAUNCHER = """
 """
 
 
+UNCHANGED = """if True:
+    from pathlib import Path
+    from codegen import output
+    from codegen.project import read_project
+    from codegen.source import Diagnostics
+    paths = read_project(Path("pyproject.toml").resolve(), Diagnostics())
+    print(*("unchanged" for target in ["cuda"] if output.unchanged(paths.for_target(target), target)))
+"""
+
+
 def test_kernels_in_cuda(backend: Callable[[str], Project]) -> None:
     project = backend("backend: NPU\narrays: arrays\narray_api: True\nelementwise: fused\n")
     assert "is to" not in (lacking := project.generate().stderr)
@@ -135,6 +145,8 @@ def test_kernels_in_cuda(backend: Callable[[str], Project]) -> None:
     program = "from mylib._generated.cuda import kernels; print(kernels.elu_default(0, 2, 3, 4))"
     assert project.run("-c", program).stdout == "('elu_default', (4, 6, 3), (1, 3, False, False))\n"
     assert project.generate("--check").returncode == 0
+    assert " 0 of " in project.generate().stdout
+    assert "unchanged" in project.output(UNCHANGED)
 
 
 def test_kernels_in_cuda_for_a_device_of_another_package(project: Project) -> None:
