@@ -35,10 +35,8 @@ def watched(operator: Operator, info: OperatorInfo, kernel: Kernel, tell: Callab
         before = [array.tobytes() for array in read]
         result = kernel(*args, **kwargs)
         changed = any(array.tobytes() != content for array, content in zip(read, before, strict=True))
-        names_dtype = "ScalarType" in operator.schema and any(isinstance(value, np.dtype) for value in values)
-        problem = (
-            "wrote to an argument" if changed else _problem(operator, info, [*_arrays(values)], result, names_dtype)
-        )
+        asked = {value for value in values if isinstance(value, np.dtype)} if "ScalarType" in operator.schema else set()
+        problem = "wrote to an argument" if changed else _problem(operator, info, [*_arrays(values)], result, asked)
         if problem is not None:
             tell(problem)
         return result
@@ -56,7 +54,7 @@ def place_of(kernel: Kernel) -> str:
 
 
 def _problem(
-    operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray], result: Any, names_dtype: bool
+    operator: Operator, info: OperatorInfo, arrays: Sequence[np.ndarray], result: Any, asked: set[np.dtype[Any]]
 ) -> str | None:
     """What is wrong with what a kernel returned, in the dtype that a call names or in that of the arguments; None if
     nothing is.
@@ -85,9 +83,10 @@ def _problem(
         for made in results:
             if made.shape != shape:
                 return f"returned shape {made.shape} for arguments of shape {shape}: it works element by element"
-    keeps_width = operator.promotion is None or operator.promotion[0] in _KEEPING
-    if not keeps_width or names_dtype:
-        return None
+    if asked:
+        wrong = next((made.dtype for made in results if made.dtype.kind in "fc" and made.dtype not in asked), None)
+        names = ", ".join(sorted(map(str, asked)))
+        return None if wrong is None or len(asked) > 1 else f"returned {wrong}, and was asked for {names}"
     return _width_problem(arrays, results, info.differentiable)
 
 
@@ -112,10 +111,7 @@ def _width_problem(arrays: Sequence[np.ndarray], results: Sequence[np.ndarray], 
     return None
 
 
-# Promotions after which a result is as wide as the widest argument; and the bytes of a number of half precision, which
-# may be computed in more and is rounded later.
-_KEEPING = ("default", "int_to_float")
-_HALF = 2
+_HALF = 2  # the bytes of a number of half precision, which may be computed in more and is rounded later
 _OTHERS = [kind for kind in dtypes.EVERY_DTYPE if kind is not dtypes.complex32]  # whose first user is told something
 _KNOWN = frozenset((*(kind.numpy for kind in _OTHERS), COMPLEX32))
 

@@ -12,10 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from generated.registry import OPERATORS
 from gradwright import complex64, float64, tensor
+from gradwright.verify import prove
 from gradwright.verify.mutation import faults
 from gradwright.verify.mutation.__main__ import numbered
 from gradwright.verify.mutation.changes import changes, faulty
+from gradwright.verify.mutation.subjects import KernelSubject, subjects
+from gradwright.verify.table import BY_NAME
 from support.documents import ROOT
 
 KNOWN = Path(__file__).with_name("equivalent.json")
@@ -164,6 +168,17 @@ def test_what_is_found_is_counted() -> None:
     assert re.search(
         r"^\d+ functions, (\d+) mistakes: \1 found, 0 make no difference, 0 survived: 100", finished.stdout, re.M
     )
+
+
+@pytest.mark.parametrize("name", ["abs", "mean", "new_full", "rand_like", "sum", "mul.Tensor"])
+def test_a_kernel_in_twice_the_width_is_found_with_any_promotion_and_any_dtype_that_is_named(name: str) -> None:
+    (subject,) = (each for each in subjects(OPERATORS, [name]) if isinstance(each, KernelSubject))
+    (change,) = (each for each in subject.changes() if each.kind == "width")
+    with subject.with_mistake(change):
+        (cell,) = prove(OPERATORS[name], [BY_NAME["returns"]], until_wrong=True)
+    assert cell.failures
+    (cell,) = prove(OPERATORS[name], [BY_NAME["returns"]])
+    assert not cell.failures
 
 
 def test_kernels_are_altered_too() -> None:
