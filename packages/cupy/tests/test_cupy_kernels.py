@@ -191,19 +191,26 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("imports", ["support_cupy.install(); import mine", "import mine; support_cupy.install()"])
-def test_operators_of_other_packages_are_kernels_as_well(tmp_path: Path, imports: str) -> None:
-    folder = tmp_path / "mine"
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package of somebody's own, with an operator."""
+    root = tmp_path_factory.mktemp("own")
+    folder = root / "mine"
     folder.mkdir()
-    (tmp_path / "pyproject.toml").write_text(textwrap.dedent(PROJECT))
+    (root / "pyproject.toml").write_text(textwrap.dedent(PROJECT))
     (folder / "__init__.py").write_text("from mine._generated import *\n")
     (folder / "native_functions.yaml").write_text(textwrap.dedent(OPERATOR))
     (folder / "derivatives.yaml").write_text("[]\n")
     command = [sys.executable, "-m", "gradwright", "generate", "--no-verify"]
-    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    made = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
+    return root
+
+
+@pytest.mark.parametrize("imports", ["support_cupy.install(); import mine", "import mine; support_cupy.install()"])
+def test_operators_of_other_packages_are_kernels_as_well(project: Path, imports: str) -> None:
     tests = Path(__file__).parent
-    paths = [str(tmp_path), str(tests), str(tests.parent)]
+    paths = [str(project), str(tests), str(tests.parent)]
     program = textwrap.dedent(PROGRAM.format(paths=paths, imports=imports))
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
