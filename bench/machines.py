@@ -39,7 +39,7 @@ class Training:
     gradients: float
     bucket: float = 25 * 2**20
     hidden: float = 0.5
-    handling: float = 0.8e-9
+    handling: float = 0.5e-9
 
     @property
     def seconds(self) -> float:

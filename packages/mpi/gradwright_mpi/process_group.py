@@ -125,7 +125,10 @@ class MpiProcessGroup:
 
     def _finished(self, out: Array, like: Array, op: ReduceOp) -> Array:
         if op is ReduceOp.AVG:
-            out = np.asarray(out / np.asarray(self.group.size, out.real.dtype))
+            out = np.asarray(out)  # NumPy makes numbers of sums of no dimension
+            # Where it is: another array as large as a bucket of gradients would take longer than the division.
+            place = out if out.dtype.kind in "fc" else None
+            out = np.asarray(np.divide(out, out.real.dtype.type(self.group.size), out=place))
         return out.astype(like.dtype, copy=False)
 
     def broadcast(self, array: Array, root: int, overlaps: bool = False) -> _Begun:
