@@ -9,7 +9,10 @@ import numpy as np
 from array_api_compat import cupy as namespace
 from cupy import ndarray as Array
 
-__all__ = ["Array", "from_numpy", "index_of", "namespace", "to_numpy"]
+__all__ = ["Array", "copies", "from_numpy", "index_of", "namespace", "to_numpy"]
+
+
+copies = True  # `from_numpy` does, from pinned memory without another copy before
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Array:
