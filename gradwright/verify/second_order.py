@@ -84,10 +84,11 @@ def _as_beside(point: Point, inputs: Sequence[Tensor], ways: Sequence[Tensor], c
     here = along(0.0)
     with np.errstate(all="ignore"):
         jumps = [np.abs(along(step) - here) for step in (-_CLOSE, _CLOSE)]
-    if not all((jump <= 1e3 * _CLOSE * (1 + np.abs(here))).all() for jump in jumps):
-        return  # a kink, a pole, or eigenvalues in another order
+    smooth = np.all([jump <= 1e3 * _CLOSE * (1 + np.abs(here)) for jump in jumps], axis=0)
+    if not (smooth.any() if point.info.pointwise else smooth.all()):
+        return  # a kink, a pole, or eigenvalues in another order; of single elements it is about these alone
     sides = [numerical.one_sided(along, side) for side in (-1, 1)]
-    known = sides[0].settled & sides[1].settled
+    known = sides[0].settled & sides[1].settled & smooth
     values = [side.value for side in sides]
     low, high = np.minimum(*values), np.maximum(*values)
     slack = 20 * np.maximum(sides[0].error, sides[1].error) + 1e-5 * (1 + np.maximum(np.abs(low), np.abs(high)))

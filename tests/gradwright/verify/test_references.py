@@ -73,9 +73,11 @@ def test_a_function_that_its_library_has_not_is_an_error() -> None:
 
 
 def test_arguments_are_those_that_are_named() -> None:
-    assert proven(OPERATORS["quantile"]).status is Status.PROVEN
-    wrong = proven(replace(OPERATORS["quantile"], reference="numpy.quantile(self, q, axis=dim, method=interpolation)"))
-    assert "has shape" in wrong.failures[0].message
+    named = "numpy.quantile(self, q, axis=dim, keepdims=keepdim, method=interpolation)"
+    assert OPERATORS["quantile.scalar"].reference == named
+    assert proven(OPERATORS["quantile.scalar"]).status is Status.PROVEN
+    wrong = proven(replace(OPERATORS["quantile.scalar"], reference="numpy.quantile(self, q)"))
+    assert wrong.failures
 
 
 def test_what_takes_no_call_proves_nothing() -> None:
