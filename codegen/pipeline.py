@@ -213,7 +213,7 @@ def for_target(made: Plan, paths: Paths, target: str) -> Plan:
     """The plan with what a target needs besides: that of its base, and what is native."""
     if target != TARGETS[0] and paths.base is not None:
         made = replace(made, base=_base_plan())
-    if target == TARGETS[1]:
+    if target == CPP:
         own = NativeKernels.read(*paths.own_kernels, folder="" if paths.native is None else f"{paths.native.name}/")
         kernels = Native(NativeKernels.read(*paths.native_kernels), own)
         base = () if made.base is None else made.base.operators
