@@ -43,7 +43,7 @@ from codegen.sources import Bound, Sources, read_sources
 from codegen.targets.docs import target as docs
 from codegen.targets.docs.explain import explained
 from codegen.targets.target import Target
-from codegen.words import CUDA, TARGETS
+from codegen.words import CPP, CUDA, TARGETS
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # its trees are larger than anybody would want to see
