@@ -79,7 +79,9 @@ class FunctionReader:
                 file.error(
                     Code.WRONG_SHAPE, node, f"'{IMPLIED}' is about all of the file", "write it as the first entry"
                 )
-            fields = file.mapping(node, "an entry") or {}
+            fields = file.mapping(node, "an entry")
+            if fields is None:
+                continue
             for key in fields.keys() - {IMPLIED}:
                 message = f"'{key}' stands beside '{IMPLIED}'"
                 file.error(Code.UNKNOWN_KEY, fields[key][0], message, f"'{IMPLIED}' is an entry of its own")

@@ -17,6 +17,7 @@ from codegen.read.model import CompositeFormula, Layout, NativeFunction
 from codegen.read.pieces import at_place_of, part
 from codegen.schema.defaults import default_value
 from codegen.schema.types import OperatorName, OptionalType, SchemaKind, base_type
+from codegen.source import ParseError
 from codegen.words import LayoutKind
 
 IMPLIED = "implied"
@@ -150,7 +151,11 @@ def _foreach(function: NativeFunction) -> _Said:
     arguments = ", ".join(argument.name for argument in schema.arguments)
     formula = f"{base.removeprefix(_OF_LISTS).removesuffix('_')}({arguments})"
     text = at_place_of(part(function.text, 0, len(base)), formula)
-    return {"composite": CompositeFormula(text, parse_formula(text), of_elements=True)}
+    try:
+        tree = parse_formula(text)
+    except ParseError:  # such as `_foreach_2` and `_foreach_if`: formulas can call no `2` and no `if`
+        return {}
+    return {"composite": CompositeFormula(text, tree, of_elements=True)}
 
 
 def _begins_with_self(function: NativeFunction) -> bool:
