@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from codegen.codes import Code
 from codegen.read.model import NativeFunction
 from codegen.rules.checked import Checked
-from codegen.schema.types import SchemaKind, written_returns
+from codegen.schema.types import OperatorName, SchemaKind, written_returns
 from codegen.schema.variants import variant_key
-from codegen.source import Diagnostics
+from codegen.source import Diagnostics, Span
 
 
 def find_misdeclared(function: NativeFunction, functions: Iterable[NativeFunction]) -> tuple[str, str] | None:
@@ -49,6 +49,7 @@ def find_misdeclared(function: NativeFunction, functions: Iterable[NativeFunctio
 def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
     """`autogen` names variants of its own operator, and nothing is made twice."""
     declared = {str(function.name): function for function in checked.functions}
+    made: dict[OperatorName, tuple[NativeFunction, Span]] = {}
     for function in checked.functions:
         base = function.name.base
         named_out = any(argument.name == "out" for argument in function.schema.arguments)
@@ -59,6 +60,15 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
                     span, f"'{function.name}' has an argument 'out', and so has '{name}'",
                     hint="give the argument another name",
                 )  # fmt: skip
+            first, place = made.setdefault(name, (function, span))
+            if first is not function:
+                diagnostics.error(
+                    Code.VARIANT,
+                    span, f"'{name}' is made of '{first.name}', too",
+                    hint=f"say 'autogen' in the entry of one of them, without '{name}'",
+                    notes=((place, "it is made here"),),
+                )  # fmt: skip
+                continue
             other = declared.get(str(name))
             if other is not None and other.variant_of == function.name:
                 continue
