@@ -134,7 +134,7 @@ def with_samples(
                     Code.UNKNOWN_OPERATOR, entry.name.span(), f"no operator '{entry.name}' in native_functions.yaml",
                     did_you_mean(entry.name.value, known),
                 )  # fmt: skip
-        elif function.samples:
+        elif function.samples and entry.samples:
             diagnostics.error(
                 Code.GIVEN_TWICE, entry.name.span(), f"'{entry.name}' has 'samples' in its entry, too",
                 "write them in one of the two files", ((function.samples[0].span(), "they begin here"),),
@@ -148,7 +148,8 @@ def with_samples(
             reference, domain = function.reference, function.domain if entry.domain is None else entry.domain
             if entry.reference is not None:
                 reference = read_reference(entry.reference, function.schema, diagnostics)
-            joined[entry.name.value] = replace(function, samples=entry.samples, domain=domain, reference=reference)
+            samples = entry.samples or function.samples
+            joined[entry.name.value] = replace(function, samples=samples, domain=domain, reference=reference)
     return tuple(joined.get(str(function.name), function) for function in functions)
 
 
