@@ -18,7 +18,7 @@ def read_reference(text: Text, schema: FunctionSchema, diagnostics: Diagnostics)
     if call is None:
         diagnostics.error(Code.MALFORMED, text.span(), "'reference' names no function", HINT)
         return None
-    library = ast.unparse(call.func).partition(".")[0]
+    library = text.value.partition(".")[0].strip()
     if library not in REFERENCE_LIBRARIES:
         message, known = f"'{library}' is no library that values are compared with", ", ".join(REFERENCE_LIBRARIES)
         hint = did_you_mean(library, REFERENCE_LIBRARIES) or f"they are {known}"
@@ -26,19 +26,27 @@ def read_reference(text: Text, schema: FunctionSchema, diagnostics: Diagnostics)
         return None
     names = [argument.name for argument in schema.arguments]
     for each in (*call.args, *(keyword.value for keyword in call.keywords)):
-        for node in ast.walk(each):
-            if isinstance(node, ast.Name) and node.id not in names:
-                message = f"'{schema.name}' has no argument '{node.id}'"
-                diagnostics.error(Code.UNKNOWN_NAME, text.span(), message, did_you_mean(node.id, names) or HINT)
-                return None
+        if isinstance(each, ast.Name) and each.id not in names:
+            message = f"'{schema.name}' has no argument '{each.id}'"
+            diagnostics.error(Code.UNKNOWN_NAME, text.span(), message, did_you_mean(each.id, names) or HINT)
+            return None
+        if not (isinstance(each, ast.Name) or _is_literal(each)):
+            message = f"'{ast.unparse(each)}' is neither an argument of '{schema.name}' nor a number or word"
+            diagnostics.error(Code.MALFORMED, text.span(), message, HINT)
+            return None
+    keywords = [keyword.arg for keyword in call.keywords]
+    if None in keywords or len(set(keywords)) < len(keywords):
+        message = "each argument of a reference has a name of its own"
+        diagnostics.error(Code.MALFORMED, text.span(), message, HINT)
+        return None
     return " ".join(text.value.split())
 
 
 def _call(text: str) -> ast.Call | None:
-    """The call of a function by its whole name, of names and literals; without parentheses it has no arguments."""
+    """The call of a function by its whole name; without parentheses it has no arguments."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a null character, or a text that is too deep
         return None
     call = tree if isinstance(tree, ast.Call) else ast.Call(tree, [], [])
     function: ast.expr = call.func
@@ -46,6 +54,12 @@ def _call(text: str) -> ast.Call | None:
         return None
     while isinstance(function, ast.Attribute):
         function = function.value
-    parts = (*call.args, *(keyword.value for keyword in call.keywords))
-    is_plain = all(isinstance(each, ast.Name | ast.Constant) for each in parts)
-    return call if isinstance(function, ast.Name) and is_plain else None
+    return call if isinstance(function, ast.Name) else None
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Whether it is a number with or without a sign, a word in quotes, True, False or None."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+        return isinstance(node, ast.Constant) and type(node.value) in (int, float, complex)
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | complex | str | None)

@@ -25,7 +25,7 @@ def reference(point: Point) -> None:
     """The results are what the operator's reference gives for the same arguments.
 
     Raises:
-        Inapplicable: the operator has none.
+        Inapplicable: the operator has none, or this call gives no number to compare.
         Undecided: its library is not installed, or it does not take such a call.
     """
     if point.info.reference is None:
@@ -40,14 +40,22 @@ def reference(point: Point) -> None:
     except (TypeError, ValueError, NotImplementedError, np.linalg.LinAlgError) as error:
         raise Undecided(f"{ast.unparse(tree.func)} does not take this call") from error
     results = found if isinstance(found, list | tuple) else (found,)
-    others = wanted if isinstance(wanted, tuple) else (wanted,)
+    is_several = isinstance(wanted, tuple) or (isinstance(wanted, list) and len(results) > 1)
+    others = wanted if is_several else (wanted,)
     name = ast.unparse(tree.func)
+    compared = 0
     for place, (one, other) in enumerate(zip(results, others, strict=False)):
-        if isinstance(one, Tensor):
-            _compare(array(one), np.asarray(other), name, f"result {place}" if len(results) > 1 else "the result")
+        if isinstance(one, Tensor | bool | int | float | complex):
+            values = array(one) if isinstance(one, Tensor) else np.asarray(one)
+            _compare(values, np.asarray(other), name, f"result {place}" if len(results) > 1 else "the result")
+            compared += values.size
+    if not compared:  # which a function that takes no other call does as well
+        raise Inapplicable("the results have no elements")
 
 
 def _compare(found: Array, wanted: Array, name: str, what: str) -> None:
+    if wanted.dtype.kind not in "biufc":
+        raise Refuted(f"{name} gives no numbers for {what}")
     if found.shape != wanted.shape:
         raise Refuted(f"{what} has shape {found.shape}, that of {name} is {wanted.shape}")
     finite = np.isfinite(wanted)

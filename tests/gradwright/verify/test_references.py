@@ -86,5 +86,27 @@ def test_what_takes_no_call_proves_nothing() -> None:
     assert cell.reasons == ["numpy.linalg.inv does not take this call"]
 
 
+def test_a_function_that_takes_calls_without_elements_alone_proves_nothing() -> None:
+    cell = proven(replace(OPERATORS["sin"], reference="mpmath.quad"))
+    assert cell.status is Status.SKIPPED
+    assert cell.checked == 0
+
+
+def test_results_that_are_no_tensors_are_compared() -> None:
+    assert proven(replace(OPERATORS["equal"], reference="numpy.array_equal")).status is Status.PROVEN
+    wrong = proven(replace(OPERATORS["equal"], reference="numpy.may_share_memory"))
+    assert wrong.status is Status.REFUTED
+
+
+def test_results_in_a_list_are_compared_one_by_one() -> None:
+    info = replace(OPERATORS["tensor_split.sections"], reference="numpy.array_split(self, sections, dim)")
+    assert proven(info).status is Status.PROVEN
+
+
+def test_what_gives_no_numbers_is_refuted() -> None:
+    cell = proven(replace(OPERATORS["sin"], reference="numpy.void"))
+    assert cell.failures[0].message == "numpy.void gives no numbers for the result"
+
+
 def test_where_none_is_named_there_is_nothing_to_prove() -> None:
     assert proven(OPERATORS["sin"]).status is Status.NONE
