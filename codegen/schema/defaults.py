@@ -20,8 +20,8 @@ _ENUM_NAMES: dict[str, frozenset[str]] = {
     "int": frozenset(("Mean", "Sum")),
     "ScalarType": frozenset((
         "bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float16", "bfloat16",
-        "float32", "float64", "complex32", "complex64", "complex128", "byte", "char", "short", "int", "long", "half",
-        "float", "double", "chalf", "cfloat", "cdouble",
+        "float32", "float64", "complex32", "complex64", "complex128", "short", "int", "long", "half", "float", "double",
+        "chalf", "cfloat", "cdouble",
     )),
     "Layout": frozenset((
         "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged",
@@ -38,6 +38,11 @@ class EnumDefault:
     """A default that is a named constant: `Mean`, `long`, `contiguous_format`."""
 
     name: str
+
+    @property
+    def is_dtype(self) -> bool:
+        """Whether it is the name of a dtype."""
+        return self.name in _ENUM_NAMES["ScalarType"]
 
     def __str__(self) -> str:
         return self.name

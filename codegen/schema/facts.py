@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from codegen.schema.defaults import Default, EnumDefault, default_value
-from codegen.schema.types import DTYPE, Argument, FunctionSchema, Return, required
+from codegen.schema.types import Argument, FunctionSchema, Return
 
 # The reductions of losses, which schemas call int.
 _REDUCTIONS = {"Mean": 1, "Sum": 2}
@@ -53,8 +53,16 @@ def _argument(argument: Argument) -> tuple[object, ...]:
 
 
 def _default(argument: Argument) -> Default:
-    value = default_value(argument)
+    return _plain(default_value(argument))
+
+
+def _plain(value: Default) -> Default:
+    """A default without named constants, of which a dtype is its name."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
     if not isinstance(value, EnumDefault):
         return value
+    if value.is_dtype:
+        return value.name
     # Of layouts and memory formats those that a schema names are what is there without one.
-    return value.name if required(argument.type) == DTYPE else _REDUCTIONS.get(value.name)
+    return _REDUCTIONS.get(value.name)

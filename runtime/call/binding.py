@@ -209,9 +209,19 @@ def _parameter(name: str, type: str, *default: Any, keyword_only: bool) -> Param
     value = default[0] if default else None
     convert = _converter(type)
     if value is not None:
-        value = convert(getattr(dtypes, value) if type.startswith("ScalarType") else value)
+        value = convert(_value_of_default(type, value))
     as_is = _AS_IS.get(type.removesuffix("?"), ())
     return Parameter(name, python(name), type, convert, not default, value, keyword_only, as_is)
+
+
+def _value_of_default(type: str, value: Any) -> Any:
+    """What a call could give in place of a default: dtypes for names, and all elements of a list of fixed size."""
+    if type.startswith("ScalarType") and isinstance(value, str):
+        value = getattr(dtypes, value)
+    elif type.startswith("ScalarType"):
+        value = tuple([getattr(dtypes, each) for each in value])
+    elements, _, size = type.removesuffix("?").removesuffix("]").rpartition("[")
+    return (value,) * int(size) if elements and size and not isinstance(value, tuple) else value
 
 
 def _converter(type: str) -> Callable[[Any], Any]:

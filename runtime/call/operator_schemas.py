@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from codegen.schema.defaults import EnumDefault, default_value
-from codegen.schema.types import Alias, FunctionSchema, OperatorName, Return, base_type
+from codegen.schema.defaults import Default, EnumDefault, default_value
+from codegen.schema.types import Alias, FunctionSchema, ListType, OperatorName, Return, Type, base_type
 from codegen.schema.types import Argument as SchemaArgument
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ class Argument:
         self.default_value: Any = None
         self._has_default = isinstance(source, SchemaArgument) and source.default is not None
         if isinstance(source, SchemaArgument) and source.default is not None:
-            value = default_value(source)
-            self.default_value = value.name if isinstance(value, EnumDefault) else value
+            self.default_value = _shown_default(source.type, default_value(source))
 
     def has_default_value(self) -> bool:
         """Whether a call may leave this argument out."""
@@ -54,6 +53,17 @@ class Argument:
 
     def __repr__(self) -> str:
         return f"<Argument {self.type} {self.name}>"
+
+
+def _shown_default(type: Type, value: Default) -> Any:
+    """A default as callers look at it: named constants are their names, lists have all of their elements."""
+    if isinstance(value, EnumDefault):
+        return value.name
+    if isinstance(type, ListType) and type.size is not None and not isinstance(value, tuple):
+        value = (value,) * type.size
+    return (
+        [each.name if isinstance(each, EnumDefault) else each for each in value] if isinstance(value, tuple) else value
+    )
 
 
 class OperatorSchema:

@@ -46,6 +46,9 @@ FACTS = {
     "f(Tensor self, bool[2] output_mask) -> (Tensor, Tensor)": SignatureFacts(
         (("self", "Tensor"), ("output_mask", "bool[2]")), 2, ("Tensor", "Tensor"), masks_outputs=True
     ),
+    "f(ScalarType[] t=[float, long], Layout l=strided) -> ()": SignatureFacts(
+        (("t", "ScalarType[]", ("float", "long")), ("l", "Layout", None)), 2, (), placements=(1,)
+    ),
     "f(Tensor self) -> ()": SignatureFacts((("self", "Tensor"),), 1, ()),
 }
 

@@ -89,6 +89,25 @@ def keyword_only_number(torch, ns):
 
 
 @body
+def defaults_of_lists(torch, ns):
+    lib = torch.library.Library(ns, "DEF")
+    lib.define("f(Tensor x, float[2] p=0.5, bool[3] m=True, int[2] k=1, int[] d=[1, 2], int[2]? o=1) -> Tensor")
+    lib.define("g(Tensor x, ScalarType[] t=[float, long], ScalarType u=half) -> Tensor")
+    lib.define('h(Tensor x, str s="a\'b\\n", float v=-0.0, int r=Mean) -> Tensor')
+    called = []
+    for name in "fgh":
+        lib.impl(name, lambda x, *others: called.append(len(others)) or x.clone(), "CompositeExplicitAutograd")
+    space, x = getattr(torch.ops, ns), torch.ones(2)
+    space.f(x)
+    space.f(x, [1.0, 2.0], k=3)
+    space.g(x)
+    space.h(x)
+    schema = space.f.default._schema
+    wrong = [failure(lib.define, f"w{i}(Tensor x, {each}) -> Tensor") for i, each in enumerate(("ScalarType t=byte",))]
+    return called[:1], [argument.default_value for argument in schema.arguments], wrong
+
+
+@body
 def lists_in_and_out(torch, ns):
     @torch.library.custom_op(f"{ns}::each", mutates_args=())
     def each(xs: list[torch.Tensor], factors: list[float], n: int = 1) -> list[torch.Tensor]:
