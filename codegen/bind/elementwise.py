@@ -163,6 +163,14 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
             message = f"this expression gives {written.type}, an element of the result comes from those of a Tensor"
             diagnostics.error(Code.TYPES, formula.text.span(), message)
             return None
+        if isinstance(written, Variable):
+            diagnostics.error(
+                Code.NOT_ELEMENTWISE,
+                formula.text.span(),
+                f"the elements of '{written.name}' are there already, and a result is new memory",
+                f"write 'composite: {written.name}.clone()'",
+            )
+            return None
         named = {variable.name for variable in variables(written)}
         unused = [name for name in _tensors(function) if name not in named]
         for name in unused:
@@ -172,6 +180,15 @@ class ElementwiseTable(Mapping[str, ResolvedElementwise]):
                 f"'{name}' has no part in this expression, which alone decides the shape of the result",
                 "write a kernel where an argument is there for its shape",
             )
+        if not unused:
+            unused = [name for name in _tensors(function) if not _is_on_all_sides(name, written)]
+            for name in unused:
+                diagnostics.error(
+                    Code.NOT_ELEMENTWISE,
+                    formula.text.span(),
+                    f"'{name}' has no part in one side of this choice, which alone decides the shape of the result",
+                    "write a kernel where an argument is there for its shape",
+                )
         if unused:
             return None
         parts = _Parts(function, formula.text, self._table, self, self._composites, self._begun, diagnostics)
@@ -363,3 +380,10 @@ def _tensors(function: NativeFunction) -> tuple[str, ...]:
 def _is_elementwise(function: NativeFunction) -> bool:
     kernel = function.elementwise is not None or any(line.key not in COMPOSITE_KEYS for line in function.dispatch)
     return kernel and "pointwise" in function.tags and not function.is_random
+
+
+def _is_on_all_sides(name: str, expr: TypedExpr) -> bool:
+    """Whether a Tensor has a part in what is computed, whichever way choices between numbers are made."""
+    if isinstance(expr, Conditional) and expr.test.type != TENSOR:
+        return _is_on_all_sides(name, expr.then) and _is_on_all_sides(name, expr.orelse)
+    return any(variable.name == name for variable in variables(expr))

@@ -35,7 +35,7 @@ FUNCTIONS = """
 - func: raised(Tensor self, float? low=None) -> Tensor
   elementwise: 'low.has_value() ? maximum(self, low.value()) : self'
   slope_at: {low: 0.5}
-  samples: ['T(3), -0.5']
+  samples: ['T(3)', 'T(3), -0.5', 'T(3, 1)']
 
 - func: bent(Tensor self, Scalar steepness=2, *, str by='tanh') -> Tensor
   elementwise: "by == 'tanh' ? tanh(self * steepness) : sin(self * steepness) * exp(by == 'sin' ? self * 0 : self)"
@@ -118,6 +118,10 @@ for call, message in (
         raise SystemExit("taken: " + message)
     except RuntimeError as error:
         assert message in str(error), error
+raised = g.ops.mylib.raised
+for given in (x.detach(), large, large[::3]):
+    same = raised(given)
+    assert g.equal(same, given) and same.data_ptr() != given.data_ptr()
 half = g.tensor([0.5], dtype=g.float64, requires_grad=True)
 zero = g.tensor([0.0], dtype=g.float64, requires_grad=True)
 assert [each.item() for each in g.autograd.grad(g.ops.mylib.leaky(zero, half), (zero, half))] == [0.5, 0.0]

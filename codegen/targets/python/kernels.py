@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jinja2 import Environment
@@ -24,6 +24,7 @@ class KernelView:
 
     head: str
     body: str
+    copies: bool  # whether it has to look whether the result is an argument
 
 
 def emit(plan: Plan, env: Environment) -> Iterator[tuple[str, str]]:
@@ -48,12 +49,25 @@ def kernel_view(operator: OperatorPlan, printer: PythonPrinter) -> KernelView:
         for each in operator.python.parameters
     ]
     head = function_head(operator.compute.implementation.name, parameters, "Any")
-    return KernelView(head, _Body(operator.compute.elementwise, printer).text())
+    body = _Body(operator.compute.elementwise, printer).text()
+    return KernelView(head, body, _may_be_an_argument(_steps(operator)))
 
 
 def _steps(operator: OperatorPlan) -> tuple[ElementStep, ...]:
     assert operator.compute.elementwise is not None
     return operator.compute.elementwise.steps
+
+
+def _may_be_an_argument(steps: Sequence[ElementStep]) -> bool:
+    """Whether choices between numbers may give an argument as it is for the result."""
+    pending: list[Operand] = [StepResult(len(steps) - 1)]
+    while pending:
+        operand = pending.pop()
+        if not isinstance(operand, StepResult):
+            return True
+        if steps[operand.step].kernel is None:
+            pending += steps[operand.step].operands[1:]
+    return False
 
 
 class _Body:

@@ -34,6 +34,20 @@ def blocked(kernel: Kernel) -> Kernel:
     return run
 
 
+def copied(kernel: Kernel) -> Kernel:
+    """A kernel whose result is memory of its own, also where numbers choose an argument for it as it is."""
+
+    @functools.wraps(kernel)
+    def run(*args: Any) -> Array:
+        result = kernel(*args)
+        for value in args:
+            if value is result:
+                return result.copy("K")
+        return result
+
+    return run
+
+
 def _in_blocks(kernel: Kernel, args: Sequence[Any]) -> Array:
     at = [place for place, value in enumerate(args) if isinstance(value, np.ndarray)]
     arrays = [args[place] for place in at]
