@@ -7,6 +7,7 @@ as in PyTorch's, what is not written is not there.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -79,7 +80,7 @@ def _other_numbers(function: NativeFunction) -> list[str]:
     for argument in function.schema.arguments:
         has_default = argument.default is not None and formula_type(argument.type) in (SCALAR, FLOAT)
         value = default_value(argument) if has_default else None
-        if isinstance(value, int | float):
+        if isinstance(value, int | float) and math.isfinite(value):
             numbers.append((argument.name, value))
     return [f"{name}={(value or 1) * factor:.4g}" for (name, value), factor in zip(numbers, itertools.cycle(_FACTORS))]
 

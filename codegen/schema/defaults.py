@@ -78,22 +78,22 @@ def parse_default(type: Type, text: str) -> Default:
         raise DefaultError(f"'None' is no default for '{type}'", f"write '{type}?' if it may be left out")
     if isinstance(type, ListType):
         if text.startswith("["):
-            inner = text[1:-1].strip()
-            return tuple(parse_default(type.elem, item.strip()) for item in _items(inner)) if inner else ()
+            return tuple(parse_default(type.elem, item) for item in items_of(text))
         if type.size is None:
             raise DefaultError(f"'{text}' is no default for '{type}'", f"write '[{text}]', or a list of fixed size")
         return parse_default(type.elem, text)
     return _parse_single(type, text)
 
 
-def _items(text: str) -> list[str]:
-    """`text` cut at its commas, but not at those inside strings."""
+def items_of(text: str) -> list[str]:
+    """What stands between the commas of a list in brackets, but not between those inside strings."""
+    inner = text[1:-1].strip()
     items: list[str] = []
     at = 0
-    while (match := _ITEM.match(text, at)) is not None:
-        items.append(match[0])
+    while inner and (match := _ITEM.match(inner, at)) is not None:
+        items.append(match[0].strip())
         at = match.end() + 1
-        if at > len(text):
+        if at > len(inner):
             break
     return items
 

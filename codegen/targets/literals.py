@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from codegen.formula.typed import DTYPE, INT
 from codegen.plan.operator import ParameterPlan
-from codegen.schema.types import is_list_of, required
+from codegen.schema.defaults import items_of
+from codegen.schema.types import DTYPE, ListType, Type, base_type, required
 
 _ENUMS = {"Mean": 1, "Sum": 2, "None": None, "contiguous_format": None}
 
@@ -49,31 +50,38 @@ def tuple_of(parts: Sequence[str]) -> str:
 
 @functools.cache
 def _value(text: str) -> object:
-    """The value of a literal; None for a name."""
+    """The value of a literal; None for a name that is no number."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        return None
+        pass
+    for number in (int, float):  # with zeros in front; infinity
+        with contextlib.suppress(ValueError):
+            return number(text)
+    return None
 
 
 def default_value(parameter: ParameterPlan) -> object:
     """A schema's default in Python: `[0, 1]` is a tuple, `0` for an `int[2]` is `(0, 0)`, a dtype is a Name."""
     text = parameter.default
     assert text is not None
-    if required(parameter.type) == DTYPE and text != "None":
+    if text.startswith("["):
+        return tuple([_single(base_type(parameter.type), item) for item in items_of(text)])
+    value = _single(required(parameter.type), text)
+    if isinstance(required(parameter.type), ListType) and isinstance(value, int | float | Name):
+        return (value,) * (parameter.size or 1)
+    return value
+
+
+def _single(type: Type, text: str) -> object:
+    if base_type(type) == DTYPE and text != "None":
         return Name(f"dtypes.{text}")
     if text in _ENUMS:
         return _ENUMS[text]
     if text in ("True", "False"):
         return text == "True"
     value = _value(text)
-    if value is None:
-        return text
-    if isinstance(value, list):
-        return tuple(value)
-    if is_list_of(parameter.type, INT) and isinstance(value, int):
-        return (value,) * (parameter.size or 1)
-    return value
+    return text if value is None else value
 
 
 def default_text(parameter: ParameterPlan) -> str:
