@@ -306,6 +306,10 @@ class profile:
         self._recorded("getting key averages")
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
+    def _repr_svg_(self) -> str | None:
+        """The events over time as a picture, for notebooks; None where nothing was recorded, or still is."""
+        return None if self.profiler is None or self._running else self.events()._repr_svg_()
+
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write the newest cycle for Chrome's trace viewer and Perfetto; compressed where `path` ends in `.gz`."""
         self._recorded("exporting chrome trace").export_chrome_trace(path, self._metadata)

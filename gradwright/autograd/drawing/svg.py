@@ -7,10 +7,11 @@ from html import escape
 
 from gradwright.autograd.drawing.layers import Layout, lay_out
 from gradwright.autograd.drawing.picture import Arrow, Box, Picture, picture_of
+from gradwright.autograd.drawing.writing import CHARACTER, Svg, svg_document
 from runtime.base.tensor import Tensor
 
 # Pixels.
-_CHARACTER, _LINE, _MARGIN, _PADDING, _BETWEEN = 7.3, 16, 16, 8, 36
+_LINE, _MARGIN, _PADDING, _BETWEEN = 16, 16, 8, 36
 _TITLE = ' class="title"'
 _STYLE = """
   text { font: 12px ui-monospace, monospace; fill: #1b1f24; }
@@ -25,15 +26,6 @@ _STYLE = """
     marker path { fill: #8b949e; }
   }
 """
-
-
-class Svg(str):
-    """SVG text, which notebooks show as a picture."""
-
-    __slots__ = ()
-
-    def _repr_svg_(self) -> str:
-        return self
 
 
 def draw(tensors: Tensor | Sequence[Tensor], names: Mapping[str, Tensor] | None = None, show_saved: bool = True) -> Svg:
@@ -52,7 +44,7 @@ def draw(tensors: Tensor | Sequence[Tensor], names: Mapping[str, Tensor] | None 
 def svg_of(picture: Picture) -> Svg:
     """A picture as SVG."""
     boxes = {box.name: box for box in picture.boxes}
-    widths = {name: max(map(len, box.lines)) * _CHARACTER + 2 * _PADDING for name, box in boxes.items()}
+    widths = {name: max(map(len, box.lines)) * CHARACTER + 2 * _PADDING for name, box in boxes.items()}
     layout = lay_out(widths, [(arrow.start, arrow.end) for arrow in picture.arrows])
     tops = _tops(picture.boxes, layout)
     lines = [_arrow(arrow, layout.bends[number], layout, tops, boxes) for number, arrow in enumerate(picture.arrows)]
@@ -60,12 +52,11 @@ def svg_of(picture: Picture) -> Svg:
         _box(box, layout.centres[box.name], tops[layout.layers[box.name]], widths[box.name]) for box in picture.boxes
     ]
     width, height = layout.width + 2 * _MARGIN, (tops[-1] if tops else 0) + _MARGIN
-    return Svg(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}">\n<style>{_STYLE}</style>\n'
+    marker = (
         '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
-        '<path d="M0 0 8 4 0 8z"/></marker></defs>\n' + "\n".join(lines) + "\n</svg>\n"
+        '<path d="M0 0 8 4 0 8z"/></marker></defs>'
     )
+    return svg_document(width, height, _STYLE, "\n".join([marker, *lines]))
 
 
 def _height(box: Box) -> float:

@@ -10,6 +10,7 @@ from typing import Any
 
 from gradwright.autograd.profiler.events import FunctionEvent, FunctionEventAvg, Scope, total
 from gradwright.autograd.profiler.table import table_text
+from gradwright.autograd.profiler.timeline_svg import draw_profile
 
 _STACK_METRICS = ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 _NOT_IN_STACKS = str.maketrans(" ;\t\n", "____")  # what has a meaning in files of stacks
@@ -190,6 +191,11 @@ class EventList(list[Any]):
 
     def __str__(self) -> str:
         return self.table()
+
+    def _repr_svg_(self) -> str | None:
+        """The events over time as a picture, for notebooks; None for sums, which have no place in time."""
+        single = all(isinstance(event, FunctionEvent) for event in self)
+        return draw_profile(self, self._profile_memory) if self._tree_built and single else None
 
     # -- files
 

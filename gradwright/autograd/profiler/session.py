@@ -198,6 +198,10 @@ class profile:
             raise AssertionError("export_stacks() requires with_stack=True")
         events.export_stacks(path, metric)
 
+    def _repr_svg_(self) -> str | None:
+        """The events over time as a picture, for notebooks; None before the block has ended."""
+        return None if self._function_events is None else self._function_events._repr_svg_()
+
     def __repr__(self) -> str:
         return (
             "<unfinished gradwright.autograd.profile>" if self._function_events is None else repr(self._function_events)
