@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from lsprotocol import types
 from pygls import uris
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from codegen.lsp import problems
 from codegen.lsp.actions import actions
@@ -163,6 +165,17 @@ class Place(NamedTuple):
     offset: int
 
 
+class _Protocol(LanguageServerProtocol):  # type: ignore[misc]  # pygls has no types
+    """The protocol with columns in units of UTF-16, which each client has to know, whatever it would rather have."""
+
+    @lsp_method(types.INITIALIZE)  # type: ignore[untyped-decorator]
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        if params.capabilities.general is not None:
+            params.capabilities.general.position_encodings = None
+        result: types.InitializeResult = yield from super().lsp_initialize(params)
+        return result
+
+
 class Server:
     """What the features of the protocol call.
 
@@ -172,7 +185,10 @@ class Server:
 
     def __init__(self, paths: Paths | None = None) -> None:
         self.protocol = LanguageServer(
-            "gradwright", VERSION, text_document_sync_kind=types.TextDocumentSyncKind.Incremental
+            "gradwright",
+            VERSION,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            protocol_cls=_Protocol,
         )
         self.sessions: dict[Paths, Session] = {}
         self._paths = paths
@@ -402,4 +418,5 @@ def serve(paths: Paths | None = None) -> None:
     """Answer an editor until it goes away."""
     sys.setswitchinterval(_TURN)
     gc.disable()  # it would go through the trees of a whole YAML at any time: sessions call it when nobody types
-    Server(paths).protocol.start_io()
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:  # which the server closes; the command flushes stdout
+        Server(paths).protocol.start_io(stdout=output)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -55,6 +57,30 @@ async def client(lsp_client: LanguageClient, project: Path) -> AsyncIterator[Non
     await lsp_client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
     yield
     await lsp_client.shutdown_session()
+
+
+def message(**content: object) -> bytes:
+    """A message as it goes through a pipe."""
+    text = json.dumps({"jsonrpc": "2.0", **content}).encode()
+    return b"Content-Length: %d\r\n\r\n%s" % (len(text), text)
+
+
+def test_it_ends_well_and_counts_columns_in_utf16_whatever_an_editor_prefers() -> None:
+    """Neovim offers UTF-8 first, and says so where a server ends with another status than 0."""
+    general = {"positionEncodings": ["utf-8", "utf-16", "utf-32"]}
+    params = {"processId": None, "rootUri": None, "capabilities": {"general": general}}
+    messages = [
+        message(id=1, method="initialize", params=params),
+        message(method="initialized", params={}),
+        message(id=2, method="shutdown"),
+        message(method="exit"),
+    ]
+    finished = subprocess.run(
+        [sys.executable, "-m", "codegen", "lsp"], input=b"".join(messages), capture_output=True, cwd=ROOT, timeout=60
+    )
+    assert finished.returncode == 0, finished.stderr.decode()
+    assert b'"positionEncoding":"utf-16"' in finished.stdout.replace(b": ", b":")
+    assert b"Traceback" not in finished.stderr
 
 
 VERSIONS = itertools.count(2)
