@@ -42,7 +42,7 @@ def copied(kernel: Kernel) -> Kernel:
         result = kernel(*args)
         for value in args:
             if value is result:
-                return result.copy("K")
+                return np.copy(result, order="K")
         return result
 
     return run
