@@ -10,7 +10,7 @@ exports.activate = () => {
   client = new LanguageClient("gradwright", "Gradwright", { command, args }, {
     documentSelector: [{ pattern: yaml }, { language: "python" }, { language: "cpp" }].map(
       (each) => ({ scheme: "file", ...each })),
-    synchronize: { fileEvents: [yaml, "**/*.py"].map((pattern) => workspace.createFileSystemWatcher(pattern)) },
+    synchronize: { fileEvents: [yaml, "**/*.{py,cpp,hpp}"].map((pattern) => workspace.createFileSystemWatcher(pattern)) },
   });
   return client.start();
 };
