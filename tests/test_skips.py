@@ -24,6 +24,8 @@ REASONS = {
     "'there is no C++ compiler'": 1,
     "'needs a C++ compiler'": 1,
     "'there is no git'": 1,
+    "'there is no Neovim 0.11'": 1,
+    "'there is no Emacs with Eglot'": 1,
     "'there are no timers'": 1,
     "'needs fork'": 2,
     "'only Linux has a device that is always full'": 1,
