@@ -128,16 +128,18 @@ def _occurrences(state: State, function: NativeFunction, old: str, new: str) -> 
 
 
 def _family(state: State, function: NativeFunction, name: str) -> list[NativeFunction]:
-    """The operators whose argument it is: variants of one, and those that share a function, from one to the next."""
+    """The operators whose argument it is, from one to the next: variants, those that share a function or an entry."""
     found = {str(function.name): function}
     pending = [function]
     variants: dict[object, list[NativeFunction]] = {}
+    entries: dict[Span, list[NativeFunction]] = {}
     for each in state.analysis.functions.values():
         variants.setdefault(variant_key(each.schema), []).append(each)
+        entries.setdefault(each.span, []).append(each)
     while pending:
         each = pending.pop()
         users = (user for kernel in _kernel_names(each) for user in state.analysis.kernel_users.get(kernel, ()))
-        for other in (*variants[variant_key(each.schema)], *users):
+        for other in (*variants[variant_key(each.schema)], *entries[each.span], *users):
             has_it = any(argument.name == name for argument in other.schema.arguments)
             if has_it and str(other.name) not in found:
                 found[str(other.name)] = other
@@ -238,6 +240,9 @@ def _in_sample_file(state: State, path: Path, names: set[str], old: str) -> Iter
             samples: SampleEntry | None = None if entry is None else entry.samples
             if samples is not None:
                 yield from _in_samples(path, samples.samples, old)
+            if samples is not None and samples.reference is not None:
+                for parentheses in _PARENTHESES.finditer(samples.reference.value):
+                    yield from _words(path, samples.reference, old, *parentheses.span(1))
 
 
 def _in_samples(path: Path, samples: Iterable[Text], old: str) -> Iterator[_Occurrence]:

@@ -65,6 +65,31 @@ def test_operators_that_share_a_kernel_are_renamed_together(opened: Opened) -> N
     assert "- func: times_too(Tensor self, Scalar by)" in opened.text("functions")
 
 
+def test_operators_that_share_an_entry_are_renamed_together(opened: Opened) -> None:
+    entry = (
+        "- func:\n  - one(Tensor self, Tensor factor) -> Tensor\n  - two(Tensor self, Tensor factor) -> Tensor\n"
+        "  composite: scale(self, factor)\n\n- func: double("
+    )
+    opened.edit("functions", "- func: double(", entry)
+    opened.analyze()
+    carry_out(opened, rename(opened.state, *opened.place("functions", "- two(Tensor self, Tensor fac^tor)"), "by"))
+    renamed = entry.replace("factor", "by")
+    assert renamed in opened.text("functions")
+    assert "Scalar factor=2" in opened.text("functions")
+
+
+def test_references_beside_samples_are_renamed(opened: Opened) -> None:
+    opened.edit(
+        "samples", "- times:\n  - T(2, 3), factor=3\n",
+        "- times:\n    samples:\n    - T(2, 3), factor=3\n    reference: numpy.multiply(self, factor)\n",
+    )  # fmt: skip
+    opened.analyze()
+    carry_out(
+        opened, rename(opened.state, *opened.place("functions", "- func: times(Tensor self, Scalar fac^tor=2)"), "by")
+    )
+    assert "    - T(2, 3), by=3\n    reference: numpy.multiply(self, by)\n" in opened.text("samples")
+
+
 @pytest.mark.parametrize(
     ("name", "marked", "new", "message"),
     [
