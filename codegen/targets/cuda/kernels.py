@@ -6,7 +6,8 @@ What only numbers are computed of is computed before, in Python, and is an argum
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from codegen.formula.typed import TENSOR, Arithmetic, Literal, TypedExpr, Variable
@@ -28,13 +29,29 @@ FUNCTIONS = frozenset(
 )
 # Those that give a bool for numbers of any kind.
 _TESTS = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "isnan", "logical_not", "logical_and", "logical_or"))
+# Those that give bools for bools.
+_OF_BOOLS = frozenset(("where", "maximum", "minimum", "add", "mul"))
 # Those that are exact for integers.
 _OF_INTEGERS = _TESTS | {
     "add", "sub", "rsub", "mul", "neg", "magnitude", "sign", "square", "where", "maximum", "minimum", "clamp_min",
     "clamp_max",
 }  # fmt: skip
-# Names of parameters that C++ and CUDA have.
-_TAKEN = frozenset(("and", "auto", "bool", "double", "else", "float", "if", "in", "int", "not", "or", "out", "size"))
+# Names that C++, CUDA and the headers that NVRTC includes have, and those of kernels.
+_OF_CPP = (
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t class "
+    "co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue decltype "
+    "default delete do double dynamic_cast else enum explicit export extern false float for friend goto if inline int "
+    "long mutable namespace new noexcept not not_eq nullptr operator or or_eq private protected public register "
+    "reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template "
+    "this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t "
+    "while xor xor_eq"
+)
+_OF_CUDA = (
+    "blockDim blockIdx gridDim threadIdx warpSize NAN INFINITY NULL Element Number Place R S T elements far first "
+    "flat i in n1 n2 n3 out place size"
+)
+_TAKEN = frozenset(f"{_OF_CPP} {_OF_CUDA}".split())
+_MADE = re.compile(r"step_\d+|number_\d+|.*_(?:i|[0-3])|_.*|.*__.*")  # what kernels call theirs, and compilers
 _STEP = "  "
 
 
@@ -84,19 +101,17 @@ class _Printer:
         self.name = name
         self.tensors = tensors
         self.numbers: list[TypedExpr] = []
+        self.names = _names_in_cpp(tensors)
 
     def kernel(self) -> Kernel:
         body = [self._statement(number) for number in range(len(self.steps))]  # finds the numbers
-        last = self.steps[-1].kernel
-        assert last is not None
-        gives_bools = last.name in _TESTS
         return Kernel(
-            self.name, self.tensors, tuple(self.numbers), gives_bools, self._takes_integers(),
-            "\n".join(self._text(body)),
+            self.name, self.tensors, tuple(self.numbers), self._gives_bools(StepResult(len(self.steps) - 1)),
+            self._takes_integers(), "\n".join(self._text(body)),
         )  # fmt: skip
 
     def _text(self, body: Sequence[str]) -> list[str]:
-        names = [_parameter(name) for name in self.tensors]
+        names = list(self.names.values())
         steps = {name: ", ".join(f"{name}_{dim}" for dim in range(4)) for name in names}
         parameters = [
             "long long size", "long long n1", "long long n2", "long long n3", "R* out",
@@ -124,6 +139,17 @@ class _Printer:
         kind = "bool" if step.kernel.name in _TESTS else "T"
         return f"const {kind} step_{number} = elements::{step.kernel.name}<T>({values});"
 
+    def _gives_bools(self, operand: Operand) -> bool:
+        """Whether a step gives bools for numbers of any kind: a test, or a choice between tests and the like."""
+        if not isinstance(operand, StepResult):
+            return False
+        step = self.steps[operand.step]
+        assert step.kernel is not None
+        if step.kernel.name in _TESTS:
+            return True
+        values = step.operands[1 if step.kernel.name == "where" else 0 : step.given]
+        return step.kernel.name in _OF_BOOLS and all(map(self._gives_bools, values))
+
     def _takes_integers(self) -> bool:
         """Whether elements may be integers when the kernel is called, and all steps are steps of such."""
         dtypes, promotion = self.operator.source.dtypes, self.operator.source.promotion
@@ -141,7 +167,7 @@ class _Printer:
             case StepResult(step=step):
                 return f"step_{step}"
             case Variable() if operand.type == TENSOR:
-                return f"{_parameter(operand.name)}_i"
+                return f"{self.names[operand.name]}_i"
             case Literal(value=bool() as value):
                 return str(value).lower()
             case Literal(value=float() as value) if math.isnan(value):
@@ -155,5 +181,12 @@ class _Printer:
         return f"number_{self.numbers.index(operand)}"
 
 
-def _parameter(name: str) -> str:
-    return f"{name}_" if name in _TAKEN else name
+def _names_in_cpp(names: Sequence[str]) -> Mapping[str, str]:
+    """What parameters of a kernel are called."""
+    found: dict[str, str] = {}
+    for name in names:
+        text = name if name not in _TAKEN and not _MADE.fullmatch(name) else f"tensor_{name.strip('_')}_"
+        while text in found.values() or (text != name and text in names):
+            text += "_"
+        found[name] = text
+    return found

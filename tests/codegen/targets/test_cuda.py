@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from codegen.targets.cuda.kernels import FUNCTIONS
+from codegen.targets.cuda.kernels import FUNCTIONS, _names_in_cpp
 from support.documents import ROOT
 from support.in_process import codegen
 
@@ -44,3 +44,20 @@ def test_the_header_has_all_functions() -> None:
         ]
         counts = [line.partition(f" {name}(")[2].partition(")")[0].count(",") + 1 for line in heads]
         assert count in counts, name
+
+
+def test_parameters_have_names_that_cpp_and_kernels_leave_free() -> None:
+    names = ("self", "template", "first", "x", "x_0", "x_i", "step_1", "tensor_x_0_", "__global__", "T", "out_")
+    assert dict(_names_in_cpp(names)) == {
+        "self": "self",
+        "template": "tensor_template_",
+        "first": "tensor_first_",
+        "x": "x",
+        "x_0": "tensor_x_0__",
+        "x_i": "tensor_x_i_",
+        "step_1": "tensor_step_1_",
+        "tensor_x_0_": "tensor_x_0_",
+        "__global__": "tensor_global_",
+        "T": "tensor_T_",
+        "out_": "out_",
+    }
