@@ -20,7 +20,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from codegen import input_files, output, proof_outcomes
+from codegen import input_files, inputs, output, proof_outcomes
 from codegen.codes import Code
 from codegen.commands.chosen import add_files, chosen_paths, named_files
 from codegen.commands.diagnostics import print_diagnostics
@@ -139,9 +139,17 @@ def _run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
     if selection is not None and not names:
         _keep(_NOTHING, arguments, paths)
         return OK
-    if not (paths.output / "registry.py").is_file():
+    if not (paths.output / "registry.py").is_file() or not (is_current or _is_of_yaml(paths)):
         return _stale(paths)
     return _carry_out(arguments, paths, names, of_others=False, rules=rules)
+
+
+def _is_of_yaml(paths: Paths) -> bool:
+    """Whether the output was made from the YAML as it is; else the runtime does not load it."""
+    try:
+        return inputs.is_current(inputs.manifest_text(str(paths.output)), paths.inputs)
+    except OSError:
+        return False
 
 
 def _stale(paths: Paths) -> int:

@@ -235,6 +235,14 @@ def test_nothing_is_proven_before_it_is_generated(project: Project) -> None:
     assert refused.stderr == "error: mylib/_generated is not what the YAML gives\nrun: python -m codegen\n"
 
 
+def test_nothing_is_proven_of_yaml_that_was_not_generated(wrong: Project) -> None:
+    assert generate(wrong, "--no-verify").returncode == 0
+    wrong.append("derivatives.yaml", "# not generated yet\n")
+    refused = generate(wrong, "verify")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr == "error: mylib/_generated is not what the YAML gives\nrun: python -m codegen\n"
+
+
 def recorded(project: Project) -> list[str]:
     file = project.file("_generated/proofs.txt")
     return file.read_text().splitlines()[2:] if file.exists() else []
