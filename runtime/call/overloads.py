@@ -218,7 +218,7 @@ class OpOverload:
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[RuntimeError | None, list[Any]]:
         try:
             return None, self.operator.signature.bind(args, kwargs)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:  # of ints beyond 64 bits
             return RuntimeError(str(error)), []
 
     def has_kernel_for_dispatch_key(self, key: str) -> bool:

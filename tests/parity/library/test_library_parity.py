@@ -94,8 +94,9 @@ def defaults_of_lists(torch, ns):
     lib.define("f(Tensor x, float[2] p=0.5, bool[3] m=True, int[2] k=1, int[] d=[1, 2], int[2]? o=1) -> Tensor")
     lib.define("g(Tensor x, ScalarType[] t=[float, long], ScalarType u=half) -> Tensor")
     lib.define('h(Tensor x, str s="a\'b\\n", float v=-0.0, int r=Mean) -> Tensor')
+    lib.define("i(Tensor x, int n) -> Tensor")
     called = []
-    for name in "fgh":
+    for name in "fghi":
         lib.impl(name, lambda x, *others: called.append(len(others)) or x.clone(), "CompositeExplicitAutograd")
     space, x = getattr(torch.ops, ns), torch.ones(2)
     space.f(x)
@@ -104,6 +105,7 @@ def defaults_of_lists(torch, ns):
     space.h(x)
     schema = space.f.default._schema
     wrong = [failure(lib.define, f"w{i}(Tensor x, {each}) -> Tensor") for i, each in enumerate(("ScalarType t=byte",))]
+    wrong += [failure(space.f, x, k=[2**70]), failure(space.i, x, 2**70)]
     return called[:1], [argument.default_value for argument in schema.arguments], wrong
 
 
