@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from codegen.inputs import INTERFACE
 from support.own_packages import Project
 
 MAKE = Callable[[str], Project]
@@ -128,10 +129,12 @@ def test_edited_yaml_is_noticed(generated: Project) -> None:
 
 def test_another_version_of_the_interface_is_refused(generated: Project) -> None:
     file = generated.file("_generated/__init__.py")
-    file.write_text(file.read_text().replace("interface=2", "interface=20"))  # longer: bytecode goes by the size
+    text = file.read_text()
+    assert text.count(f"interface={INTERFACE}") == 1
+    file.write_text(text.replace(f"interface={INTERFACE}", "interface=20"))  # longer: bytecode goes by the size
     finished = generated.run("-c", "import mylib")
     assert (
-        "ImportError: mylib._generated was generated for interface 20, this is interface 2 of Gradwright"
+        f"ImportError: mylib._generated was generated for interface 20, this is interface {INTERFACE} of Gradwright"
         in finished.stderr
     )
 

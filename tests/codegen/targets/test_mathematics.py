@@ -35,7 +35,9 @@ def known() -> tuple[Mapping[str, OperatorPlan], Mapping[str, ResolvedEntry], Ma
     assert result.plan is not None
     operators = {str(operator.name): operator for operator in result.plan.operators}
     entries = {str(entry.function.name): entry for entry in result.resolved}
-    expressions = {name: each.compute.elementwise.tree for name, each in operators.items() if each.compute.elementwise}
+    expressions = {
+        name: each.compute.elementwise.formula for name, each in operators.items() if each.compute.elementwise
+    }
     return operators, entries, expressions
 
 
@@ -45,8 +47,10 @@ def shown(name: str, part: str) -> str:
     printer = MathPrinter(operator.schema, expressions)
     if part == "value":
         compute = operator.compute
-        written = compute.elementwise or compute.composite
-        text = printer.call() if written is None else printer.value(written.tree)
+        if compute.elementwise is not None:
+            text = printer.value(compute.elementwise.formula)
+        else:
+            text = printer.call() if compute.composite is None else printer.value(compute.composite.tree)
     else:
         entry = entries[name]
         formulas = [(each, False) for each in entry.backward] + [(each, True) for each in entry.forward]

@@ -124,7 +124,7 @@ def test_every_link_leads_somewhere(page: Element) -> None:
 
 def test_each_property_of_each_operator_has_a_cell(page: Element) -> None:
     named = [row.all("td")[0].text for row in page.find("properties").all("tr")[1:]]
-    assert len(named) == 24
+    assert len(named) == 25
     for operator in ("factor_dropped", "wrong_order", "skipped"):
         assert list(cells(page, operator)) == named
 
