@@ -77,6 +77,7 @@ EXCEPTIONS = {
     "codegen/targets/docs/notation.py: _SAME_NAME": "names of functions in mathematics",
     "codegen/targets/docs/notation.py: _between": "parameters",
     "codegen/targets/cuda/kernels.py: FUNCTIONS": "functions in CUDA",
+    "codegen/targets/cuda/kernels.py: _OF_BOOLS": "functions in CUDA",
     "codegen/targets/cuda/kernels.py: _OF_INTEGERS": "functions in CUDA",
     "codegen/targets/cuda/kernels.py: _TESTS": "functions in CUDA",
     "codegen/targets/python/fast_path.py: _BESIDE": "a kind of dtypes",

@@ -29,8 +29,8 @@ FUNCTIONS = frozenset(
 )
 # Those that give a bool for numbers of any kind.
 _TESTS = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "isnan", "logical_not", "logical_and", "logical_or"))
-# Those that give bools for bools.
-_OF_BOOLS = frozenset(("where", "maximum", "minimum", "add", "mul"))
+# Those that give bools for bools, and the first operand that has to be one: the condition of a choice need not.
+_OF_BOOLS = {"where": 1, "maximum": 0, "minimum": 0, "add": 0, "mul": 0}
 # Those that are exact for integers.
 _OF_INTEGERS = _TESTS | {
     "add", "sub", "rsub", "mul", "neg", "magnitude", "sign", "square", "where", "maximum", "minimum", "clamp_min",
@@ -147,8 +147,8 @@ class _Printer:
         assert step.kernel is not None
         if step.kernel.name in _TESTS:
             return True
-        values = step.operands[1 if step.kernel.name == "where" else 0 : step.given]
-        return step.kernel.name in _OF_BOOLS and all(map(self._gives_bools, values))
+        first = _OF_BOOLS.get(step.kernel.name)
+        return first is not None and all(map(self._gives_bools, step.operands[first : step.given]))
 
     def _takes_integers(self) -> bool:
         """Whether elements may be integers when the kernel is called, and all steps are steps of such."""
