@@ -61,7 +61,7 @@ def check_variants(checked: Checked, diagnostics: Diagnostics) -> None:
                     hint="give the argument another name",
                 )  # fmt: skip
             first, place = made.setdefault(name, (function, span))
-            if first is not function:
+            if first.name.functional_name != function.name.functional_name:  # an in-place variant may say it again
                 diagnostics.error(
                     Code.VARIANT,
                     span, f"'{name}' is made of '{first.name}', too",
