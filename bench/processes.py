@@ -14,6 +14,7 @@ from typing import Any
 
 from bench import THREADS_VARIABLE
 from bench.measure import Bytes, Round
+from codegen.ranks import processors
 
 ROOT = Path(__file__).resolve().parent.parent
 MPI_PACKAGE = ROOT / "packages" / "mpi"
@@ -108,8 +109,7 @@ def why_no_mpi() -> str | None:
         return "there is no MPI: make mpi installs one"
     if not (MPI_PACKAGE / "gradwright_mpi" / "_generated").is_dir():
         return "packages/mpi is not generated: make mpi does it"
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return None if cores > 1 else "there is one core"
+    return None if processors() > 1 else "there is one core"
 
 
 def codegen_own(out: Path) -> Prepare:

@@ -83,11 +83,10 @@ def analyze(paths: Paths, texts: Texts | None = None, checks: bool = True) -> Re
     bound = sources.bind()
     derived = _derive(bound, sources)
     checked = _collect(derived, bound, sources)
-    rules: Mapping[str, str] = {}
-    if checks and not is_foreign:
-        rules = _fingerprints(checked, derived, sources)
-        proven = set(rules).difference(unproven(rules, paths))  # of which that says more, and takes no time here
-        derived.known.compare(name for name in derived.elementwise.own_names if name not in proven)
+    are_provable = checks and not is_foreign
+    rules = _fingerprints(checked, derived, sources) if are_provable else {}
+    if are_provable:
+        _compare_written(derived, rules, paths)
     findings = _check(checked, sources, diagnostics) if checks else Diagnostics()
     plan = _plan(checked, derived, bound, sources, rules)
     known = derived.entries, checked, bound.operators
@@ -141,6 +140,15 @@ def _collect(derived: Derived, bound: Bound, sources: Sources) -> Checked:
         sources.read, derived.functions, derived.entries, kernels, composites, batching, bound.table, linear,
         Holomorphy.beside(linear, shown), shown, sources.modules_to_check(), files.paths.namespace,
     )  # fmt: skip
+
+
+def _compare_written(derived: Derived, rules: Mapping[str, str], paths: Paths) -> None:
+    """Compare derivatives that are written with what would be derived, where the rule is not proven: a proof says more.
+
+    `rules`: a word for each operator that can be proven.
+    """
+    proven = rules.keys() - unproven(rules, paths).keys()
+    derived.known.compare(name for name in derived.elementwise.own_names if name not in proven)
 
 
 def _check(checked: Checked, sources: Sources, diagnostics: Diagnostics) -> Diagnostics:

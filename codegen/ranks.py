@@ -62,6 +62,11 @@ def ranks() -> Ranks:
     return Ranks()
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def without_launcher(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment for a process that a launcher knows nothing of: MPI in it is one process."""
     return {name: value for name, value in environment.items() if not name.startswith(_PREFIXES)}

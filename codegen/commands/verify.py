@@ -33,7 +33,7 @@ from codegen.dispatch_keys import CPU
 from codegen.inputs import OUTPUT_VARIABLE, import_folder, root_folder
 from codegen.module_names import name_here
 from codegen.paths import BASE, PROJECT_FILE, Paths
-from codegen.ranks import Ranks, ranks, without_launcher
+from codegen.ranks import Ranks, processors, ranks, without_launcher
 from codegen.read.model import DerivativeEntry, NativeFunction
 from codegen.source import Diagnostic, Diagnostics, Span
 from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
@@ -208,7 +208,7 @@ def _carry_out(
             status, found = prove(paths, [*options, *proving, *reporting])
         else:
             if arguments.jobs is None:
-                proving += ["--jobs", str(max(1, _processors() // together.here))]
+                proving += ["--jobs", str(max(1, processors() // together.here))]
             if arguments.deep and arguments.seed is None:
                 proving += ["--seed", str(together.share(secrets.randbelow(10**6)))]
             parts = _prove_parts(together, paths, [*options, *proving])
@@ -227,10 +227,6 @@ def _carry_out(
     if wrong and not as_json:
         print_diagnostics(wrong, sys.stderr)
     return status
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _prove_parts(together: Ranks, paths: Paths, options: Sequence[str]) -> Sequence[Mapping[str, Any]] | None:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from codegen.module_names import GENERATED
+from codegen.ranks import processors
 from codegen.words import FRAMEWORK_PROPERTIES, FRAMEWORKS, INTERRUPTED
 from codegen.writing import write_text
 from gradwright.verify import printing
 from gradwright.verify.deep import SECONDS, Deep
 from gradwright.verify.ledger import Ledger
 from gradwright.verify.results import Cell, Status
-from gradwright.verify.running import chosen, operators_of, part_of, processors, prove_all
+from gradwright.verify.running import chosen, operators_of, part_of, prove_all
 from gradwright.verify.table import table_of
 
 OK, REFUTED, USAGE = 0, 1, 2

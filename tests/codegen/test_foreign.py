@@ -202,6 +202,18 @@ def test_a_variant_of_an_operator_that_only_we_have(foreign: Paths, tmp_path: Pa
     assert str(twice.python.inplace) == "twice_"
 
 
+def test_a_variant_may_stand_in_the_entry_of_an_operator_and_in_that_of_its_inplace_variant(foreign: Paths) -> None:
+    both = "".join(
+        f"- func: {schema}\n  dispatch: {{CPU: far_cpu}}\n  autogen: _foreach_far.List_out\n"
+        for schema in (
+            "_foreach_far.List(Tensor[] self, Tensor[] other) -> Tensor[]",
+            "_foreach_far_.List(Tensor(a!)[] self, Tensor[] other) -> ()",
+        )
+    )
+    foreign.native_functions.write_text(FOREIGN + both, encoding="utf-8")
+    assert operator(analyze(foreign), "_foreach_far.List").kind is OperatorKind.DECLARED
+
+
 def test_tags_of_others_are_not_those_of_the_projects_own(foreign: Paths, tmp_path: Path) -> None:
     """A file of tags is about the operators that it comes with: `core` stands in ours alone, and `theirs` in theirs."""
     assert foreign.library is not None

@@ -21,7 +21,7 @@ import numpy as np
 
 from codegen.extension import SWITCH
 from codegen.module_names import GENERATED
-from codegen.ranks import ranks
+from codegen.ranks import processors, ranks
 from gradwright.verify.mutation import faults
 from gradwright.verify.mutation.changes import AT_ZERO, FAULTS, ORDER, Change
 from gradwright.verify.mutation.subjects import KernelSubject, Subject, subjects
@@ -30,7 +30,7 @@ from gradwright.verify.printing import progress
 from gradwright.verify.property import BOTH, REAL
 from gradwright.verify.proving import prove
 from gradwright.verify.results import Inapplicable
-from gradwright.verify.running import chosen, operators_of, part_of, processors
+from gradwright.verify.running import chosen, operators_of, part_of
 from gradwright.verify.search import beside
 from gradwright.verify.second_order import at_special_values
 from gradwright.verify.table import BY_NAME

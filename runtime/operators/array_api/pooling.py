@@ -41,7 +41,7 @@ def _along(xp: Namespace, values: Array, dim: int, dims: int) -> Array:
 
 
 def _max_pool(
-    xp: Namespace, self: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool
+    xp: Namespace, self: Array, kernel: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, ceil_mode: bool = False
 ) -> tuple[Array, Array]:
     far, wide, count = _geometry(self, kernel, stride, padding, dilation, ceil_mode)
     dims, whole = len(kernel), is_integral(xp, self)
@@ -67,28 +67,12 @@ def _max_pool(
     return xp.squeeze(best, axis=axis), index
 
 
-def max_pool2d_with_indices(
-    xp: Namespace,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    ceil_mode: bool = False,
-) -> tuple[Array, Array]:
-    return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
+def max_pool2d_with_indices(xp: Namespace, self: Array, *arguments: Any) -> tuple[Array, Array]:
+    return _max_pool(xp, self, *arguments)
 
 
-def max_pool3d_with_indices(
-    xp: Namespace,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    ceil_mode: bool = False,
-) -> tuple[Array, Array]:
-    return _max_pool(xp, self, kernel_size, stride, padding, dilation, ceil_mode)
+def max_pool3d_with_indices(xp: Namespace, self: Array, *arguments: Any) -> tuple[Array, Array]:
+    return _max_pool(xp, self, *arguments)
 
 
 # -- means
@@ -110,9 +94,9 @@ def _avg_pool(
     kernel: Sizes,
     stride: Sizes,
     padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Array:
     far, wide, count, divisors = _means(self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
     values = _flat_windows(xp, self, kernel, far, padding, wide, count, 0)
@@ -120,77 +104,28 @@ def _avg_pool(
 
 
 def _avg_pool_backward(
-    xp: Namespace,
-    grad_output: Array,
-    self: Array,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
+    xp: Namespace, grad_output: Array, self: Array, kernel: Sizes, stride: Sizes, padding: Sizes, *arguments: Any
 ) -> Array:
-    options: Any = (kernel, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    far, wide, _, divisors = _checked_means(grad_output, self, *options)
+    far, wide, _, divisors = _checked_means(grad_output, self, kernel, stride, padding, *arguments)
     share = _over(xp, grad_output, divisors)
     sizes = self.shape[self.ndim - len(kernel) :]
     return laid_over(xp, itertools.repeat(share), kernel, far, wide, padding, sizes)
 
 
-def avg_pool2d(
-    xp: Namespace,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
-    return _avg_pool(xp, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+def avg_pool2d(xp: Namespace, self: Array, *arguments: Any) -> Array:
+    return _avg_pool(xp, self, *arguments)
 
 
-def avg_pool3d(
-    xp: Namespace,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Array:
-    return _avg_pool(xp, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+def avg_pool3d(xp: Namespace, self: Array, *arguments: Any) -> Array:
+    return _avg_pool(xp, self, *arguments)
 
 
-def avg_pool2d_backward(
-    xp: Namespace,
-    grad_output: Array,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Array:
-    options: Any = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return _avg_pool_backward(xp, grad_output, self, *options)
+def avg_pool2d_backward(xp: Namespace, grad_output: Array, self: Array, *arguments: Any) -> Array:
+    return _avg_pool_backward(xp, grad_output, self, *arguments)
 
 
-def avg_pool3d_backward(
-    xp: Namespace,
-    grad_output: Array,
-    self: Array,
-    kernel_size: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-) -> Array:
-    options: Any = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-    return _avg_pool_backward(xp, grad_output, self, *options)
+def avg_pool3d_backward(xp: Namespace, grad_output: Array, self: Array, *arguments: Any) -> Array:
+    return _avg_pool_backward(xp, grad_output, self, *arguments)
 
 
 # -- windows that divide an input into as many parts as are asked for: products with matrices of their shares
