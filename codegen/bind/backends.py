@@ -111,9 +111,10 @@ def bind_backend(
 def _in_cuda(function: NativeFunction, package: str) -> PythonFunction:
     """The function that the target of CUDA writes for an operator that is an expression over elements."""
     assert function.elementwise is not None
-    name = f"{function.name.base}_{function.name.overload or 'default'}"
     parameters = tuple(Parameter(each, "", False, keyword_only=False) for each in function.kernel_parameters)
-    return PythonFunction(name, f"{package}.{CUDA}.kernels", parameters, "", function.text.span())
+    return PythonFunction(
+        function.name.function_name, f"{package}.{CUDA}.kernels", parameters, "", function.text.span()
+    )
 
 
 def _may_have_kernels(function: NativeFunction) -> bool:
@@ -132,7 +133,7 @@ def _whole(generic: FunctionIndex, functions: Iterable[NativeFunction]) -> Itera
 def _of_name(index: FunctionIndex, function: NativeFunction) -> PythonFunction | None:
     """The kernel of an operator's own name: `add_Tensor`, `sum_default`, or `add`, which may be of several."""
     name = function.name
-    return index.get(f"{name.base}_{name.overload or 'default'}") or index.get(name.base)
+    return index.get(name.function_name) or index.get(name.base)
 
 
 def _misfit(kernel: PythonFunction, function: NativeFunction, generic: bool) -> tuple[str, str] | None:

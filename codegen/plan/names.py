@@ -94,7 +94,7 @@ class FunctionNames:
             return known
         if self.base is not None and name in self.base:
             return self.base[name]
-        function = apart(f"{name.base}_{name.overload or 'default'}", WORDS | _OF_OPERATORS)
+        function = apart(name.function_name, WORDS | _OF_OPERATORS)
         while not self._taken.isdisjoint(_made_of(function)):
             function += "_"
         self._taken.update(_made_of(function))

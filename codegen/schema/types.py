@@ -202,6 +202,11 @@ class OperatorName:
         return f"{self.base}_{self.overload}" if self.overload else self.base
 
     @property
+    def function_name(self) -> str:
+        """`add_Tensor`, `sin_default`: the function that is printed for it, by its whole name."""
+        return f"{self.base}_{self.overload or 'default'}"
+
+    @property
     def is_dunder(self) -> bool:
         return len(self.base) > 4 and self.base.startswith("__") and self.base.endswith("__")
 

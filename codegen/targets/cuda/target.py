@@ -46,7 +46,7 @@ def emit(plan: Plan, paths: Paths) -> Iterator[tuple[str, str]]:
             imports=[f"import {module} as {_alias(module)}" for module in sorted(writer.modules)],
             table=[_row(kernel) for kernel in writer.kernels],
             functions=functions,
-            operators=[(str(each.name), function_name(each)) for each in operators],
+            operators=[(str(each.name), each.name.function_name) for each in operators],
         ),
     )
 
@@ -90,9 +90,9 @@ class _Writer:
             for requirement in plan.requirements:
                 with out.block(f"if not {self.printer.print(requirement.condition)}:"):
                     out.add(call("raise RuntimeError", [self._message(requirement)]))
-            self._way(operator, plan.way, function_name(operator), out)
+            self._way(operator, plan.way, operator.name.function_name, out)
         parameters = [f"{argument(each.name)}: Any" for each in operator.python.parameters]
-        return f"{function_head(function_name(operator), parameters, 'Any')}\n{out.text}"
+        return f"{function_head(operator.name.function_name, parameters, 'Any')}\n{out.text}"
 
     def _message(self, requirement: RequirementPlan) -> str:
         template = "{}".join(word.replace("{", "{{").replace("}", "}}") for word in requirement.words)
@@ -124,11 +124,6 @@ class _Writer:
         self.modules.add(generic.module)
         arguments = ["namespace", *(argument(each.name) for each in operator.python.parameters)]
         return f"lambda: {call(f'{_alias(generic.module)}.{generic.name}', arguments)}"
-
-
-def function_name(operator: OperatorPlan) -> str:
-    """The name of the function in Python, which that of the kernel begins with."""
-    return f"{operator.name.base}_{operator.name.overload or 'default'}"
 
 
 def _tuple(values: Sequence[str]) -> str:
